@@ -1,0 +1,336 @@
+//! Options of a loop.
+
+use std::time::Duration;
+
+use crate::fault::{PanicPolicy, UncaughtPanic};
+use crate::hooks::{Diagnostic, Hooks, Overload};
+use crate::{Cx, Error, EventLoop};
+
+/// How the loop blocks when it has nothing to do.
+///
+/// ```
+/// use mainspring::{EventLoop, FastPathMode};
+///
+/// let event_loop = EventLoop::builder().fast_path(FastPathMode::Disabled).build()?;
+/// assert_eq!(event_loop.handle().fast_path(), FastPathMode::Disabled);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum FastPathMode {
+    /// Park the thread while there is nothing to poll, wait in the poller otherwise.
+    #[default]
+    Auto = 0,
+    /// Always park the thread.
+    Forced = 1,
+    /// Always wait in the poller.
+    Disabled = 2,
+}
+
+impl FastPathMode {
+    pub(crate) fn from_number(number: u8) -> Self {
+        match number {
+            0 => Self::Auto,
+            1 => Self::Forced,
+            _ => Self::Disabled,
+        }
+    }
+}
+
+/// The values behind the options.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) external_budget: usize,
+    pub(crate) high_water_mark: usize,
+    /// `usize::MAX` for none.
+    pub(crate) microtask_budget: usize,
+    pub(crate) internal_flood_mark: usize,
+    pub(crate) max_spin: Duration,
+    pub(crate) fast_path: FastPathMode,
+    pub(crate) panic_policy: PanicPolicy,
+}
+
+/// Sets the options of a loop before it is built.
+///
+/// ```
+/// use mainspring::{EventLoop, PanicPolicy};
+/// use std::time::Duration;
+///
+/// let event_loop = EventLoop::builder()
+///     .high_water_mark(10_000)
+///     .external_budget(256)
+///     .microtask_budget(None)
+///     .panic_policy(PanicPolicy::Propagate)
+///     .max_spin(Duration::ZERO)
+///     .on_overload(|_, overload| eprintln!("{} tasks are waiting", overload.pending))
+///     .build()?;
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+///
+/// Values are checked by [`build`](Self::build), which says what is wrong with them.
+#[must_use]
+pub struct Builder {
+    config: Config,
+    hooks: Hooks,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            config: Config {
+                external_budget: 1024,
+                high_water_mark: 100_000,
+                microtask_budget: 1024,
+                internal_flood_mark: 100_000,
+                max_spin: Duration::from_micros(50),
+                fast_path: FastPathMode::Auto,
+                panic_policy: PanicPolicy::Isolate,
+            },
+            hooks: Hooks::default(),
+        }
+    }
+}
+
+impl Builder {
+    /// Starts with the default options.
+    ///
+    /// ```
+    /// let event_loop = mainspring::Builder::new().build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many external tasks one tick runs at the most. 1024 by default; at least 1.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().external_budget(16).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn external_budget(mut self, tasks: usize) -> Self {
+        self.config.external_budget = tasks;
+        self
+    }
+
+    /// How many external tasks may wait; one more is refused as overload. 100,000 by default; at
+    /// least 1.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Refusal};
+    ///
+    /// let event_loop = EventLoop::builder().high_water_mark(2).build()?;
+    /// let handle = event_loop.handle();
+    /// handle.submit(|_| ())?;
+    /// handle.submit(|_| ())?;
+    /// assert_eq!(handle.submit(|_| ()).unwrap_err().reason(), Refusal::Overloaded);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn high_water_mark(mut self, tasks: usize) -> Self {
+        self.config.high_water_mark = tasks;
+        self
+    }
+
+    /// How many microtasks one checkpoint runs at the most; the rest waits for the next tick. 1024 by
+    /// default; at least 1, or `None` for run-to-empty as in JavaScript.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().microtask_budget(None).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn microtask_budget(mut self, microtasks: impl Into<Option<usize>>) -> Self {
+        self.config.microtask_budget = microtasks.into().unwrap_or(usize::MAX);
+        self
+    }
+
+    /// After how many internal tasks in one tick a [`Diagnostic::InternalFlood`] is reported. 100,000
+    /// by default; at least 1.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().internal_flood_mark(1_000).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn internal_flood_mark(mut self, tasks: usize) -> Self {
+        self.config.internal_flood_mark = tasks;
+        self
+    }
+
+    /// How long the loop looks for work before it blocks, at the most. 50 µs by default, about what
+    /// it costs to wake an idle core; zero for never.
+    ///
+    /// Looking in vain becomes rare by itself, and an idle loop does not look at all. With one
+    /// processor it is never done.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::builder().max_spin(Duration::ZERO).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn max_spin(mut self, time: Duration) -> Self {
+        self.config.max_spin = time;
+        self
+    }
+
+    /// How the loop blocks. [`FastPathMode::Auto`] by default.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, FastPathMode};
+    ///
+    /// let event_loop = EventLoop::builder().fast_path(FastPathMode::Forced).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn fast_path(mut self, mode: FastPathMode) -> Self {
+        self.config.fast_path = mode;
+        self
+    }
+
+    /// What to do with a panic of a callback. [`PanicPolicy::Isolate`] by default.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, PanicPolicy};
+    ///
+    /// let event_loop = EventLoop::builder().panic_policy(PanicPolicy::Propagate).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn panic_policy(mut self, policy: PanicPolicy) -> Self {
+        self.config.panic_policy = policy;
+        self
+    }
+
+    /// Called in every tick right before the loop polls.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().on_prepare(|_| ()).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_prepare(self, hook: impl FnMut(&Cx) + 'static) -> Self {
+        self.hooks.prepare.set(Box::new(hook));
+        self
+    }
+
+    /// Called in every tick after the poll and its callbacks, before the immediates.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().on_check(|_| ()).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_check(self, hook: impl FnMut(&Cx) + 'static) -> Self {
+        self.hooks.check.set(Box::new(hook));
+        self
+    }
+
+    /// Called when there is nothing to run, before the loop blocks. If it queues something, the loop
+    /// does not block.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().on_idle(|_| ()).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_idle(self, hook: impl FnMut(&Cx) + 'static) -> Self {
+        self.hooks.idle.set(Box::new(hook));
+        self
+    }
+
+    /// Called when [`run_until_idle`](EventLoop::run_until_idle) found nothing alive. If it queues
+    /// something, the loop goes on, and the hook is called again later.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().on_before_exit(|_| ()).build()?;
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_before_exit(self, hook: impl FnMut(&Cx) + 'static) -> Self {
+        self.hooks.before_exit.set(Box::new(hook));
+        self
+    }
+
+    /// Called once in each tick that leaves external tasks behind because its budget was spent.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder()
+    ///     .on_overload(|_, overload| eprintln!("{} are waiting", overload.pending))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_overload(self, hook: impl FnMut(&Cx, Overload) + 'static) -> Self {
+        self.hooks.overload.set(Box::new(hook));
+        self
+    }
+
+    /// Called with what deserves attention. Without a hook it is logged as a warning.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder()
+    ///     .on_diagnostic(|_, diagnostic| eprintln!("{diagnostic:?}"))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_diagnostic(self, hook: impl FnMut(&Cx, Diagnostic) + 'static) -> Self {
+        self.hooks.diagnostic.set(Box::new(hook));
+        self
+    }
+
+    /// Called with every panic that left a callback, under [`PanicPolicy::Isolate`]. Without a hook
+    /// it is logged as an error. A panic of the hook itself is logged.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder()
+    ///     .on_uncaught(|_, panic| eprintln!("{panic}"))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_uncaught(self, hook: impl FnMut(&Cx, UncaughtPanic) + 'static) -> Self {
+        self.hooks.uncaught.set(Box::new(hook));
+        self
+    }
+
+    /// Called when the poller failed for good, before the loop shuts down because of it. Without a
+    /// hook it is logged as an error.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder()
+    ///     .on_error(|_, error| eprintln!("{error}"))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_error(self, hook: impl FnMut(&Cx, &Error) + 'static) -> Self {
+        self.hooks.error.set(Box::new(hook));
+        self
+    }
+
+    /// Builds the loop, which belongs to the current thread.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] for a value that makes no sense, [`Error::Io`] if the system refused
+    /// a descriptor. Nothing is left open then.
+    ///
+    /// ```
+    /// use mainspring::{Error, EventLoop};
+    ///
+    /// let error = EventLoop::builder().external_budget(0).build().unwrap_err();
+    /// assert!(matches!(error, Error::InvalidOption { option: "external_budget", .. }));
+    /// ```
+    pub fn build(self) -> Result<EventLoop, Error> {
+        let config = &self.config;
+        for (option, value) in [
+            ("external_budget", config.external_budget),
+            ("high_water_mark", config.high_water_mark),
+            ("microtask_budget", config.microtask_budget),
+            ("internal_flood_mark", config.internal_flood_mark),
+        ] {
+            if value == 0 {
+                return Err(Error::InvalidOption { option, expected: "at least 1" });
+            }
+        }
+        EventLoop::assemble(self.config, self.hooks)
+    }
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
+    }
+}

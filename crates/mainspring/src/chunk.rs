@@ -1,0 +1,350 @@
+//! A first-in, first-out queue in chunks, for one thread at a time.
+//!
+//! # Shape
+//!
+//! ```text
+//! head ─▶ [ . . a b c ] ─▶ [ d e f g h ] ─▶ [ i j . . . ] ◀─ tail
+//!              ▲ read                            ▲ write
+//! ```
+//!
+//! Push writes at the `write` cursor of the tail chunk, pop reads at the `read` cursor of the head
+//! chunk; nothing is ever shifted. A chunk that was read to its end goes to a short list of spares
+//! and is used again; spares beyond [`SPARES`] are freed, so a burst gives its memory back. When the
+//! last entry leaves, the one chunk that remains resets its cursors.
+//!
+//! # Invariants
+//!
+//! 1. `head` is null exactly if `tail` is null, and then nothing was ever pushed.
+//! 2. The live entries are the slots `read..CHUNK` of the head, all slots of the chunks between, and
+//!    `0..write` of the tail; `read..write` if head and tail are the same chunk.
+//! 3. Between calls `read < CHUNK`, and if head and tail are the same chunk and it is empty, both
+//!    cursors are 0.
+//! 4. No slot outside the live ones holds a value: pop moves the value out. So a spare chunk keeps
+//!    nothing alive (P1), and is as good as a new one (P4).
+//!
+//! All methods take `&self`, so that a callback may push while the loop is between two pops. That is
+//! sound because no method runs code of the element type (values are moved, never cloned, compared
+//! or dropped), so no call can start while another one is on the stack; and the type is `!Sync`.
+
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// Entries in a chunk.
+pub(crate) const CHUNK: usize = 128;
+
+/// Chunks kept for reuse: enough for a tick's worth of tasks at the default budget.
+pub(crate) const SPARES: usize = 8;
+
+struct Chunk<T> {
+    next: *mut Chunk<T>,
+    slots: [MaybeUninit<T>; CHUNK],
+}
+
+/// See the [module documentation](self).
+pub(crate) struct ChunkQueue<T> {
+    head: Cell<*mut Chunk<T>>,
+    tail: Cell<*mut Chunk<T>>,
+    read: Cell<usize>,
+    write: Cell<usize>,
+    spare: Cell<*mut Chunk<T>>,
+    spares: Cell<usize>,
+}
+
+// SAFETY: the queue owns its chunks and their values; nothing in it is tied to a thread.
+unsafe impl<T: Send> Send for ChunkQueue<T> {}
+
+impl<T> ChunkQueue<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            head: Cell::new(ptr::null_mut()),
+            tail: Cell::new(ptr::null_mut()),
+            read: Cell::new(0),
+            write: Cell::new(0),
+            spare: Cell::new(ptr::null_mut()),
+            spares: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head.get() == self.tail.get() && self.read.get() == self.write.get()
+    }
+
+    #[inline]
+    pub(crate) fn push(&self, value: T) {
+        if self.write.get() == CHUNK || self.tail.get().is_null() {
+            self.grow();
+        }
+        let write = self.write.get();
+        // SAFETY: `grow` made sure that there is a tail chunk with room at `write` (invariant 2
+        // says that no live value is there), and chunks are only reached through this queue.
+        unsafe { (&raw mut (*self.tail.get()).slots[write]).write(MaybeUninit::new(value)) };
+        self.write.set(write + 1);
+    }
+
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let head = self.head.get();
+        let read = self.read.get();
+        // SAFETY: the queue is not empty, so slot `read` of the head is live (invariants 2 and 3);
+        // moving the cursor below takes it out of the live ones.
+        let value = unsafe { (&raw const (*head).slots[read]).read().assume_init() };
+        self.read.set(read + 1);
+        if head == self.tail.get() {
+            if read + 1 == self.write.get() {
+                self.read.set(0);
+                self.write.set(0);
+            }
+        } else if read + 1 == CHUNK {
+            self.leave_head();
+        }
+        Some(value)
+    }
+
+    /// Exchanges the contents of two queues, spares included.
+    pub(crate) fn swap(&self, other: &Self) {
+        self.head.swap(&other.head);
+        self.tail.swap(&other.tail);
+        self.read.swap(&other.read);
+        self.write.swap(&other.write);
+        self.spare.swap(&other.spare);
+        self.spares.swap(&other.spares);
+    }
+
+    /// Adds an empty tail chunk.
+    #[cold]
+    fn grow(&self) {
+        let chunk = if self.spare.get().is_null() {
+            Self::allocate()
+        } else {
+            let chunk = self.spare.get();
+            // SAFETY: spares are owned by this queue and were allocated by it.
+            self.spare.set(unsafe { (*chunk).next });
+            self.spares.set(self.spares.get() - 1);
+            // SAFETY: as above; nothing else points to the chunk now.
+            unsafe { (*chunk).next = ptr::null_mut() };
+            chunk
+        };
+        if self.tail.get().is_null() {
+            self.head.set(chunk);
+        } else {
+            // SAFETY: the tail is a live chunk of this queue.
+            unsafe { (*self.tail.get()).next = chunk };
+        }
+        self.tail.set(chunk);
+        self.write.set(0);
+    }
+
+    /// Moves on to the chunk after the head, which was read to its end and is not the tail.
+    #[cold]
+    fn leave_head(&self) {
+        let chunk = self.head.get();
+        // SAFETY: the head is a live chunk; it is not the tail, so its successor exists.
+        self.head.set(unsafe { (*chunk).next });
+        self.read.set(0);
+        if self.spares.get() < SPARES {
+            // SAFETY: the chunk has left the list; this queue alone points to it.
+            unsafe { (*chunk).next = self.spare.get() };
+            self.spare.set(chunk);
+            self.spares.set(self.spares.get() + 1);
+        } else {
+            // SAFETY: the chunk has left the list, came from `allocate`, and holds no live value.
+            unsafe { Self::free(chunk) };
+        }
+        // The successor may be a tail that was just emptied only if it had nothing; a tail chunk is
+        // added for a push that follows at once, so it has at least one entry.
+        debug_assert!(!self.is_empty());
+    }
+
+    fn allocate() -> *mut Chunk<T> {
+        let mut chunk = Box::<Chunk<T>>::new_uninit();
+        // SAFETY: writing a field of an allocated chunk; the slots need no initialisation.
+        unsafe { (&raw mut (*chunk.as_mut_ptr()).next).write(ptr::null_mut()) };
+        // SAFETY: `next` is set and `slots` may be uninitialised.
+        Box::into_raw(unsafe { chunk.assume_init() })
+    }
+
+    /// # Safety
+    ///
+    /// The chunk came from `allocate`, holds no live value, and is not used again.
+    unsafe fn free(chunk: *mut Chunk<T>) {
+        // SAFETY: the caller gives the chunk up.
+        drop(unsafe { Box::from_raw(chunk) });
+    }
+
+    /// Entries in the queue, counted by walking the chunks.
+    pub(crate) fn len(&self) -> usize {
+        let mut chunks = 0;
+        let mut chunk = self.head.get();
+        while !chunk.is_null() {
+            chunks += 1;
+            // SAFETY: the list consists of live chunks of this queue.
+            chunk = unsafe { (*chunk).next };
+        }
+        match chunks {
+            0 => 0,
+            n => (n - 1) * CHUNK + self.write.get() - self.read.get(),
+        }
+    }
+
+    /// Checks the invariants that can be checked without looking at the values.
+    #[cfg(test)]
+    fn check(&self) {
+        assert_eq!(self.head.get().is_null(), self.tail.get().is_null());
+        assert!(self.read.get() < CHUNK && self.write.get() <= CHUNK);
+        if self.head.get() == self.tail.get() {
+            assert!(self.read.get() <= self.write.get());
+            if self.is_empty() {
+                assert_eq!((self.read.get(), self.write.get()), (0, 0));
+            }
+        }
+        let len = self.len();
+        assert_eq!(self.is_empty(), len == 0);
+        assert!(self.spares.get() <= SPARES);
+    }
+}
+
+impl<T> Drop for ChunkQueue<T> {
+    fn drop(&mut self) {
+        while let Some(value) = self.pop() {
+            drop(value);
+        }
+        for list in [self.head.get(), self.spare.get()] {
+            let mut chunk = list;
+            while !chunk.is_null() {
+                // SAFETY: both lists consist of chunks of this queue.
+                let next = unsafe { (*chunk).next };
+                // SAFETY: the queue is empty, so the chunk holds nothing, and it is left behind.
+                unsafe { Self::free(chunk) };
+                chunk = next;
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use std::rc::Rc;
+
+    /// A small deterministic generator, so that a failing run can be repeated.
+    fn random(seed: &mut u64) -> u64 {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        *seed
+    }
+
+    // spec: IN-3, D10
+    #[test]
+    fn order_is_kept_across_chunks_against_a_plain_queue() {
+        for seed in 1..=50_u64 {
+            let mut seed = seed * 0x9E37_79B9;
+            let queue = ChunkQueue::new();
+            let mut plain = VecDeque::new();
+            let mut next = 0_u64;
+            for _ in 0..200 {
+                let pushes = random(&mut seed) % 300;
+                for _ in 0..pushes {
+                    queue.push(next);
+                    plain.push_back(next);
+                    next += 1;
+                }
+                for _ in 0..random(&mut seed) % 300 {
+                    assert_eq!(queue.pop(), plain.pop_front());
+                    queue.check();
+                }
+                queue.check();
+                assert_eq!(queue.len(), plain.len());
+            }
+        }
+    }
+
+    // spec: IN-3
+    #[test]
+    fn one_emptied_chunk_resets_its_cursors_and_is_kept() {
+        let queue = ChunkQueue::new();
+        queue.push(0);
+        let chunk = queue.head.get();
+        queue.pop();
+        for _ in 0..1_000 {
+            for n in 0..CHUNK {
+                queue.push(n);
+            }
+            for n in 0..CHUNK {
+                assert_eq!(queue.pop(), Some(n));
+            }
+            queue.check();
+        }
+        assert_eq!(queue.head.get(), chunk, "no chunk was replaced");
+        assert_eq!((queue.read.get(), queue.write.get()), (0, 0));
+    }
+
+    // spec: IN-3
+    #[test]
+    fn no_captured_value_is_alive_after_its_chunk_was_returned() {
+        let value = Rc::new(());
+        let queue = ChunkQueue::new();
+        for _ in 0..20 * CHUNK {
+            queue.push(Rc::clone(&value));
+        }
+        for left in (0..20 * CHUNK).rev() {
+            queue.pop();
+            assert_eq!(Rc::strong_count(&value), left + 1);
+        }
+        assert_eq!(queue.spares.get(), SPARES);
+    }
+
+    // spec: IN-3
+    #[test]
+    fn emptied_chunks_are_reused_and_a_burst_gives_its_memory_back() {
+        let queue = ChunkQueue::new();
+        for n in 0..1_000 * CHUNK {
+            queue.push(n);
+        }
+        while queue.pop().is_some() {}
+        assert_eq!(queue.spares.get(), SPARES, "only the spares remain");
+        let spare = queue.spare.get();
+        for n in 0..=CHUNK {
+            queue.push(n);
+        }
+        assert_eq!(queue.tail.get(), spare, "the spare was used before an allocation");
+    }
+
+    // spec: IN-3
+    #[test]
+    fn dropping_the_queue_drops_each_value_once() {
+        let value = Rc::new(());
+        let queue = ChunkQueue::new();
+        for _ in 0..3 * CHUNK + 7 {
+            queue.push(Rc::clone(&value));
+        }
+        for _ in 0..CHUNK + 3 {
+            queue.pop();
+        }
+        drop(queue);
+        assert_eq!(Rc::strong_count(&value), 1);
+    }
+
+    #[test]
+    fn swap_exchanges_everything() {
+        let a = ChunkQueue::new();
+        let b = ChunkQueue::new();
+        for n in 0..300 {
+            a.push(n);
+        }
+        b.push(1_000);
+        a.swap(&b);
+        a.check();
+        b.check();
+        assert_eq!(a.pop(), Some(1_000));
+        assert_eq!(a.pop(), None);
+        assert!((0..300).all(|n| b.pop() == Some(n)));
+        assert_eq!(b.pop(), None);
+    }
+}

@@ -1,0 +1,414 @@
+//! The loop, and the ways to drive it.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::builder::Config;
+use crate::current::Entered;
+use crate::hooks::Hooks;
+use crate::local::Local;
+use crate::shared::Shared;
+use crate::tick::Wait;
+use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
+
+/// An event loop, owned by one thread.
+///
+/// It is made on the thread that will drive it, and stays there: all callbacks run on that thread.
+/// Other threads talk to it through a [`Handle`].
+///
+/// # One tick
+///
+/// 1. The cached time is refreshed.
+/// 2. The internal lane is run to its end.
+/// 3. The external lane is run up to its budget.
+/// 4. Microtasks.
+/// 5. The loop polls. It blocks only if nothing is queued.
+/// 6. Microtasks.
+/// 7. Immediates, those that were there when this phase began.
+/// 8. Close callbacks, likewise.
+///
+/// After each callback comes a checkpoint: the `next_tick` queue and the microtask queue are run, in
+/// turn, until both are empty.
+///
+/// # Ways to drive it
+///
+/// | method | returns |
+/// |---|---|
+/// | [`run`](Self::run) | when the loop has terminated |
+/// | [`run_until_aborted`](Self::run_until_aborted) | likewise; a condition of yours shuts it down |
+/// | [`run_until_idle`](Self::run_until_idle) | when nothing is left that could cause a callback |
+/// | [`turn`](Self::turn) | after one tick |
+///
+/// Between two of them the state is Running: a shutdown that is begun then is carried out by the next
+/// one, and nothing that was accepted is lost.
+///
+/// Dropping the loop terminates it: what is queued is dropped.
+///
+/// ```
+/// use mainspring::EventLoop;
+///
+/// let event_loop = EventLoop::new()?;
+/// event_loop.cx().submit(|cx| {
+///     println!("task");
+///     cx.queue_microtask(|_| println!("microtask"));
+/// })?;
+/// event_loop.run_until_idle()?;
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+///
+/// It cannot be sent to another thread:
+///
+/// ```compile_fail,E0277
+/// let event_loop = mainspring::EventLoop::new().unwrap();
+/// std::thread::spawn(move || event_loop.run());
+/// ```
+pub struct EventLoop {
+    cx: Cx,
+}
+
+/// What a [`turn`](EventLoop::turn) did.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let event_loop = mainspring::EventLoop::new()?;
+/// event_loop.cx().submit(|_| ())?;
+/// let turn = event_loop.turn(Duration::ZERO)?;
+/// assert_eq!(turn.callbacks, 1);
+/// assert!(!turn.ready, "nothing is left to do at once");
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Turn {
+    /// How many callbacks were run.
+    pub callbacks: u64,
+    /// Whether something is queued, so that the next turn would not block.
+    pub ready: bool,
+}
+
+/// When a drive of the loop returns, besides at its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Terminated,
+    Idle,
+}
+
+impl EventLoop {
+    /// Makes a loop with the default options, which belongs to the current thread.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the system refuses what the loop needs.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn new() -> Result<Self, Error> {
+        Self::builder().build()
+    }
+
+    /// Sets options first.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().external_budget(64).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn assemble(config: Config, hooks: Hooks) -> Result<Self, Error> {
+        let shared = Arc::new(Shared::new(&config));
+        if config.fast_path == FastPathMode::Disabled {
+            shared.sleep.open_source()?;
+        }
+        let cx = Cx(Rc::new(Local::new(Arc::clone(&shared), config, hooks)));
+        // SAFETY: the context lives as long as this loop, whose destructor resets the pointer.
+        unsafe { shared.owner.set(Rc::as_ptr(&cx.0)) };
+        Ok(Self { cx })
+    }
+
+    /// A handle for other threads.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let handle = event_loop.handle();
+    /// std::thread::spawn(move || handle.submit(|cx| cx.shutdown()).unwrap());
+    /// event_loop.run()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.cx.handle()
+    }
+
+    /// The context that callbacks are given, for the time before and between.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().queue_microtask(|_| println!("first of all"));
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cx(&self) -> &Cx {
+        &self.cx
+    }
+
+    /// What the loop is doing.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, LoopState};
+    ///
+    /// assert_eq!(EventLoop::new()?.state(), LoopState::Awake);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn state(&self) -> LoopState {
+        self.cx.state()
+    }
+
+    /// Drives the loop until it has terminated, because of a [`shutdown`](Handle::shutdown) or a
+    /// [`close`](Handle::close).
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Terminated`] if it has terminated already.
+    /// * [`Error::ReentrantRun`] from a callback of the same loop.
+    /// * [`Error::Io`] if the poller failed for good; the loop has been shut down then.
+    ///
+    /// ```
+    /// use mainspring::{Error, EventLoop};
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// event_loop.cx().submit(|cx| cx.shutdown())?;
+    /// event_loop.run()?;
+    /// assert!(matches!(event_loop.run(), Err(Error::Terminated)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn run(&self) -> Result<(), Error> {
+        self.drive(Until::Terminated)
+    }
+
+    /// Drives the loop until nothing is left that could cause a callback: no callback is queued, and
+    /// no [`KeepAlive`](crate::KeepAlive) guard exists.
+    ///
+    /// The loop does not terminate by this, and can be driven again. A task that another thread
+    /// submits at the same time may stay queued until then.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().set_immediate(|cx| cx.queue_microtask(|_| println!("done")));
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn run_until_idle(&self) -> Result<(), Error> {
+        self.drive(Until::Idle)
+    }
+
+    /// Drives the loop like [`run`](Self::run), and shuts it down when `aborted` says so.
+    ///
+    /// The condition is asked at least once in each tick, also if the tick's work never ends. A loop
+    /// that sleeps does not ask: call [`Handle::wake`] after changing what the condition looks at.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let handle = event_loop.handle();
+    /// let flag = Arc::new(AtomicBool::new(false));
+    /// let setter = Arc::clone(&flag);
+    /// std::thread::spawn(move || {
+    ///     setter.store(true, Ordering::Relaxed);
+    ///     handle.wake();
+    /// });
+    /// event_loop.run_until_aborted(move || flag.load(Ordering::Relaxed))?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn run_until_aborted(&self, aborted: impl FnMut() -> bool + 'static) -> Result<(), Error> {
+        struct Reset<'a>(&'a Local);
+        impl Drop for Reset<'_> {
+            fn drop(&mut self) {
+                self.0.stop.take();
+            }
+        }
+        if self.cx.0.driven.get() {
+            return Err(Error::ReentrantRun);
+        }
+        let _reset = Reset(&self.cx.0);
+        self.cx.0.stop.replace(Some(Box::new(aborted)));
+        self.drive(Until::Terminated)
+    }
+
+    /// Drives the loop through one tick, for use inside another loop.
+    ///
+    /// If nothing is queued, it waits for at most `timeout`: `Duration::ZERO` for not at all, `None`
+    /// for as long as it takes. If termination has begun, it is carried out.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().submit(|_| println!("one tick"))?;
+    /// event_loop.turn(Duration::ZERO)?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn turn(&self, timeout: impl Into<Option<Duration>>) -> Result<Turn, Error> {
+        let driving = self.enter()?;
+        let local = &*self.cx.0;
+        let before = local.ran.get();
+        // A time too far away to be represented is for ever.
+        let deadline = timeout.into().and_then(|timeout| Instant::now().checked_add(timeout));
+        let wait = deadline.map_or(Wait::Forever, Wait::Until);
+        let result = driving.step(wait);
+        // A wake that came before, or meanwhile, is answered by the return.
+        local.shared.take_wake();
+        if self.state().is_ending() {
+            self.cx.finish();
+        }
+        result.map(|()| Turn {
+            callbacks: local.ran.get() - before,
+            ready: !local.finished.get() && local.has_work(),
+        })
+    }
+
+    fn drive(&self, until: Until) -> Result<(), Error> {
+        let driving = self.enter()?;
+        let wait = match until {
+            Until::Terminated => Wait::Forever,
+            Until::Idle => Wait::WhileAlive,
+        };
+        let mut result = Ok(());
+        while !self.state().is_ending() {
+            if until == Until::Idle && !self.stays_alive() {
+                return result;
+            }
+            // A wake that comes after this keeps the tick from blocking; whoever asked for it before is
+            // heard by the step's look at the stop condition.
+            self.cx.0.shared.take_wake();
+            result = driving.step(wait);
+        }
+        self.cx.finish();
+        result
+    }
+
+    /// Whether `run_until_idle` goes on.
+    fn stays_alive(&self) -> bool {
+        let local = &*self.cx.0;
+        if local.is_alive() {
+            return true;
+        }
+        self.cx.run_hook(&local.hooks.before_exit);
+        local.is_alive()
+    }
+
+    /// Claims the loop for a call that drives it.
+    fn enter(&self) -> Result<Driving<'_>, Error> {
+        let local = &*self.cx.0;
+        if local.driven.get() {
+            return Err(Error::ReentrantRun);
+        }
+        if local.finished.get() {
+            return Err(Error::Terminated);
+        }
+        match local.shared.sleep.state.claim() {
+            Ok(()) => local.started.set(true),
+            Err(LoopState::Terminating | LoopState::Terminated) if !local.started.get() => {
+                self.bury();
+                return Err(Error::Terminated);
+            }
+            // Driven before, and not terminated since, or only begun to.
+            Err(_) if local.started.get() => {}
+            Err(_) => return Err(Error::AlreadyRunning),
+        }
+        local.driven.set(true);
+        let driving = Driving { cx: &self.cx, _entered: Entered::new(&self.cx) };
+        // What was queued before, or left by a panic, comes before the first task.
+        self.cx.renew_allowance();
+        self.cx.run_microtasks();
+        Ok(driving)
+    }
+
+    /// Drops what this thread had queued on a loop that another thread terminates undriven.
+    fn bury(&self) {
+        // The other thread is about to say that it is done with the queues.
+        self.cx.0.shared.wait(None);
+        self.cx.0.drop_queued();
+    }
+}
+
+/// Exists while a call drives the loop.
+struct Driving<'a> {
+    cx: &'a Cx,
+    _entered: Entered,
+}
+
+impl Driving<'_> {
+    /// One tick, unless the loop is to be shut down instead.
+    fn step(&self, wait: Wait) -> Result<(), Error> {
+        let shared = &self.cx.0.shared;
+        self.cx.check_stop();
+        if self.cx.state().is_ending() {
+            return Ok(());
+        }
+        let result = self.cx.tick(wait);
+        if let Err(error) = &result {
+            let hook = &self.cx.0.hooks.error;
+            if hook.is_set() {
+                self.cx.call_hook(|| hook.call(|hook| hook(self.cx, error)));
+            } else {
+                tracing::error!(%error, "the poller failed, so the loop shuts down");
+            }
+            shared.begin_termination(false);
+        }
+        result
+    }
+}
+
+impl Drop for Driving<'_> {
+    fn drop(&mut self) {
+        self.cx.0.driven.set(false);
+    }
+}
+
+impl Drop for EventLoop {
+    fn drop(&mut self) {
+        let local = &*self.cx.0;
+        if !local.finished.get() {
+            let from = local.shared.begin_termination(true).from;
+            if from.is_ending() && !local.started.get() {
+                self.bury();
+            } else {
+                let _entered = Entered::new(&self.cx);
+                local.driven.set(true);
+                self.cx.finish();
+                local.driven.set(false);
+            }
+        }
+        // SAFETY: null.
+        unsafe { local.shared.owner.set(std::ptr::null()) };
+    }
+}
+
+impl fmt::Debug for EventLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventLoop").field("state", &self.state()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,145 @@
+//! Panics in callbacks.
+
+use std::any::Any;
+use std::fmt;
+
+/// What the loop does with a panic of a callback.
+///
+/// ```
+/// use mainspring::{EventLoop, PanicPolicy};
+///
+/// let event_loop = EventLoop::builder().panic_policy(PanicPolicy::Propagate).build()?;
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PanicPolicy {
+    /// Report it to the [uncaught hook](crate::Builder::on_uncaught) and go on.
+    #[default]
+    Isolate,
+    /// Let it leave the call that drives the loop. The loop stays consistent: driven again, it goes
+    /// on with the callback after the one that panicked.
+    Propagate,
+}
+
+/// Where in a tick a callback was run.
+///
+/// ```
+/// use mainspring::Phase;
+///
+/// assert_eq!(Phase::Microtasks.to_string(), "microtasks");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// The internal lane.
+    Internal,
+    /// The external lane.
+    External,
+    /// The `next_tick` queue.
+    NextTicks,
+    /// The microtask queue.
+    Microtasks,
+    /// Immediates.
+    Check,
+    /// Close callbacks.
+    Close,
+    /// A hook of the embedder.
+    Hook,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Internal => "internal",
+            Self::External => "external",
+            Self::NextTicks => "next ticks",
+            Self::Microtasks => "microtasks",
+            Self::Check => "check",
+            Self::Close => "close",
+            Self::Hook => "hook",
+        })
+    }
+}
+
+/// A panic that left a callback.
+///
+/// ```
+/// use mainspring::EventLoop;
+///
+/// let event_loop = EventLoop::builder()
+///     .on_uncaught(|cx, panic| {
+///         eprintln!("{panic}");
+///         cx.shutdown();
+///     })
+///     .build()?;
+/// event_loop.cx().submit(|_| panic!("oh"))?;
+/// event_loop.run()?;
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+pub struct UncaughtPanic {
+    phase: Phase,
+    payload: Box<dyn Any + Send>,
+}
+
+impl UncaughtPanic {
+    pub(crate) fn new(phase: Phase, payload: Box<dyn Any + Send>) -> Self {
+        Self { phase, payload }
+    }
+
+    /// Where in the tick it happened.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::builder()
+    /// .on_uncaught(|_, panic| eprintln!("in phase {}", panic.phase()))
+    /// # .build()?; Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The message, if the payload is one.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::builder()
+    /// .on_uncaught(|_, panic| eprintln!("{}", panic.message().unwrap_or("no message")))
+    /// # .build()?; Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        if let Some(text) = self.payload.downcast_ref::<&'static str>() {
+            Some(text)
+        } else {
+            self.payload.downcast_ref::<String>().map(String::as_str)
+        }
+    }
+
+    /// What the callback panicked with.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::builder()
+    /// .on_uncaught(|_, panic| std::panic::resume_unwind(panic.into_payload()))
+    /// # .build()?; Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn into_payload(self) -> Box<dyn Any + Send> {
+        self.payload
+    }
+}
+
+impl fmt::Debug for UncaughtPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UncaughtPanic")
+            .field("phase", &self.phase)
+            .field("message", &self.message())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for UncaughtPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = self.message().unwrap_or("(a payload that is not text)");
+        write!(f, "a callback of phase `{}` panicked: {message}", self.phase)
+    }
+}

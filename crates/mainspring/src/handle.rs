@@ -1,0 +1,329 @@
+//! The loop as other threads see it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::error::{Refusal, SubmitError};
+use crate::inbox::{Inbox, Refused};
+use crate::local::Local;
+use crate::shared::Shared;
+use crate::shutdown::{Deadline, Shutdown};
+use crate::sync::Ordering;
+use crate::task::SendTask;
+use crate::{Cx, Error, FastPathMode, LoopState};
+
+/// Talks to a loop from any thread.
+///
+/// No call waits for the loop, except [`shutdown`](Self::shutdown). A handle does not keep its loop
+/// running, and can be used after the loop is gone: then everything is refused as
+/// [`Refusal::Terminated`].
+///
+/// Used on the loop's own thread, it queues beside [`Cx`], without a lock or an atomic
+/// read-modify-write, so that the order of that thread's calls is kept whichever of both is used.
+///
+/// ```
+/// use mainspring::EventLoop;
+///
+/// let event_loop = EventLoop::new()?;
+/// let handle = event_loop.handle();
+/// let thread = std::thread::spawn(move || {
+///     handle.submit(|cx| cx.shutdown()).unwrap();
+/// });
+/// event_loop.run()?;
+/// thread.join().unwrap();
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Handle(pub(crate) Arc<Shared>);
+
+impl Handle {
+    /// Queues a task in the external lane.
+    ///
+    /// Tasks run in the order in which a thread submitted them, up to a budget in each tick. After
+    /// each one the microtasks are run. Closures of up to six words are stored without an allocation.
+    ///
+    /// # Errors
+    ///
+    /// The task comes back if the lane is at its high-water mark or termination has begun.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Refusal};
+    ///
+    /// let event_loop = EventLoop::builder().high_water_mark(1).build()?;
+    /// let handle = event_loop.handle();
+    /// handle.submit(|_| println!("first"))?;
+    /// let refused = handle.submit(|_| println!("second")).unwrap_err();
+    /// assert_eq!(refused.reason(), Refusal::Overloaded);
+    /// event_loop.run_until_idle()?;
+    /// handle.submit(refused.into_task())?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[inline]
+    pub fn submit<F>(&self, task: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        self.send(task, &self.0.external, |local, task| local.submit(task))
+    }
+
+    /// Queues a task in the internal lane, which runs before the external one, to its end, and has no
+    /// bound. For completions that must not be refused because of load.
+    ///
+    /// # Errors
+    ///
+    /// The task comes back if the loop has terminated; while it is terminating it is accepted.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.handle().submit_internal(|cx| cx.shutdown())?;
+    /// event_loop.run()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[inline]
+    pub fn submit_internal<F>(&self, task: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        self.send(task, &self.0.internal, |local, task| local.submit_internal(task))
+    }
+
+    /// Queues a microtask: it runs after the callback that is running now.
+    ///
+    /// # Errors
+    ///
+    /// The microtask comes back if the loop has terminated.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.handle().queue_microtask(|cx| cx.shutdown())?;
+    /// event_loop.run()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[inline]
+    pub fn queue_microtask<F>(&self, microtask: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        self.send(microtask, &self.0.microtasks, |local, task| local.queue_microtask(task))
+    }
+
+    /// Through the loop's own queue on the loop's own thread, through the inbox elsewhere.
+    #[inline]
+    fn send<F>(
+        &self,
+        task: F,
+        inbox: &Inbox<SendTask>,
+        queue: impl FnOnce(&Local, F) -> Result<(), SubmitError<F>>,
+    ) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        // SAFETY: queueing moves the task, and runs no code of the user.
+        if let Some(local) = unsafe { self.0.owner.local() } {
+            return queue(local, task);
+        }
+        match inbox.push(task, SendTask::new) {
+            Ok(()) => {
+                self.0.sleep.notify();
+                Ok(())
+            }
+            Err((Refused::Full, task)) => Err(SubmitError::new(Refusal::Overloaded, task)),
+            Err((Refused::Closed, task)) => Err(SubmitError::new(Refusal::Terminated, task)),
+        }
+    }
+
+    /// Shuts the loop down, and waits until it has terminated or `deadline` has passed.
+    ///
+    /// External tasks are refused from now on. What was accepted is run: external tasks, internal
+    /// tasks, microtasks, again and again until there are none; so are the immediates and close
+    /// callbacks that were queued when it began. Callbacks may go on to submit internal tasks and
+    /// microtasks.
+    ///
+    /// The loop must be driven in order to finish. From a callback, or elsewhere on the loop's own
+    /// thread, this begins the shutdown and returns [`Shutdown::Begun`] without waiting. A loop that
+    /// was never driven terminates at once, and what was queued is dropped.
+    ///
+    /// The deadline is a [`Duration`](std::time::Duration) from now, an [`Instant`], or
+    /// [`Deadline::NEVER`]. When it passes, what is left is dropped as soon as the running callback
+    /// returns. A deadline in the past is a [`close`](Self::close) that reports what was left.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::DeadlineExceeded`] with the number of callbacks that were left.
+    /// * [`Error::Terminated`] if the shutdown was begun by somebody else; also then this returns only
+    ///   after the loop has terminated or the deadline has passed.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Shutdown};
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let handle = event_loop.handle();
+    /// let thread = std::thread::spawn(move || {
+    ///     handle.submit(|_| println!("this runs")).unwrap();
+    ///     handle.shutdown(Duration::from_secs(5))
+    /// });
+    /// match event_loop.run() {
+    ///     // The other thread was faster: a loop that was never driven drops what it has.
+    ///     Ok(()) | Err(mainspring::Error::Terminated) => {}
+    ///     Err(error) => return Err(error),
+    /// }
+    /// assert!(matches!(thread.join().unwrap()?, Shutdown::Finished { .. }));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn shutdown(&self, deadline: impl Into<Deadline>) -> Result<Shutdown, Error> {
+        crate::shutdown::shutdown(&self.0, deadline.into())
+    }
+
+    /// Terminates the loop: nothing that is queued runs, all of it is dropped.
+    ///
+    /// Does not wait: the callback that is running now returns first. A loop that was never driven
+    /// terminates at once. On a loop that has terminated, nothing happens.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let handle = event_loop.handle();
+    /// handle.submit(|_| unreachable!("dropped"))?;
+    /// handle.close();
+    /// assert!(handle.submit(|_| ()).is_err());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn close(&self) {
+        crate::shutdown::close(&self.0);
+    }
+
+    /// What the loop is doing.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, LoopState};
+    ///
+    /// let handle = EventLoop::new()?.handle(); // the loop itself is dropped here
+    /// assert_eq!(handle.state(), LoopState::Terminated);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn state(&self) -> LoopState {
+        self.0.state()
+    }
+
+    /// Makes the loop go through a tick, also if nothing is queued: a sleep ends, a
+    /// [`turn`](crate::EventLoop::turn) returns, the condition of
+    /// [`run_until_aborted`](crate::EventLoop::run_until_aborted) is asked again.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.handle().wake();
+    /// event_loop.turn(None)?; // would block otherwise
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn wake(&self) {
+        self.0.wake();
+    }
+
+    /// The time at which the loop's present tick began.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// assert!(event_loop.handle().now() <= Instant::now());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.0.clock.cached()
+    }
+
+    /// How many callbacks wait in the queues of the loop, all together.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.handle().submit(|_| ())?;
+    /// assert_eq!(event_loop.handle().pending(), 1);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.0.pending()
+    }
+
+    /// How the loop blocks.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, FastPathMode};
+    ///
+    /// assert_eq!(EventLoop::new()?.handle().fast_path(), FastPathMode::Auto);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn fast_path(&self) -> FastPathMode {
+        self.0.fast_path()
+    }
+
+    /// Changes how the loop blocks, also while it does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the system refused a descriptor, [`Error::Terminated`]. The mode is as before
+    /// then.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, FastPathMode};
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// event_loop.handle().set_fast_path(FastPathMode::Disabled)?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn set_fast_path(&self, mode: FastPathMode) -> Result<(), Error> {
+        self.0.set_fast_path(mode)
+    }
+
+    /// Keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning for as long as the
+    /// guard lives: something will be submitted later.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let handle = event_loop.handle();
+    /// let guard = handle.keep_alive();
+    /// std::thread::spawn(move || {
+    ///     handle.submit(|_| println!("in time")).unwrap();
+    ///     drop(guard);
+    /// });
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn keep_alive(&self) -> KeepAlive {
+        self.0.holds.fetch_add(1, Ordering::Relaxed);
+        KeepAlive(self.clone())
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("state", &self.state()).finish_non_exhaustive()
+    }
+}
+
+/// Keeps a loop from becoming idle; made by [`Handle::keep_alive`].
+///
+/// ```
+/// let event_loop = mainspring::EventLoop::new()?;
+/// let guard = event_loop.handle().keep_alive();
+/// drop(guard);
+/// event_loop.run_until_idle()?;
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "the loop is kept alive until this is dropped"]
+pub struct KeepAlive(Handle);
+
+impl Drop for KeepAlive {
+    fn drop(&mut self) {
+        // Release: the partner is the Acquire in `Local::is_alive`. What was submitted before is seen
+        // by a loop that sees the guard gone.
+        if self.0.0.holds.fetch_sub(1, Ordering::Release) == 1 {
+            self.0.wake();
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! One lane's entrance for other threads: a lock-free ring with an ordered, bounded overflow.
+//!
+//! # Why two parts
+//!
+//! A push into the ring neither locks nor allocates. When the ring is full, that is when the loop
+//! is behind by a ring's worth, producers *detour* through a locked queue in chunks that grows as
+//! needed; the loop takes that queue over as a whole, with one lock for all of it.
+//!
+//! # Order
+//!
+//! 1. While the overflow holds anything, every producer detours.
+//! 2. The consumer takes the overflow over only when no position of the ring is claimed, as seen
+//!    under the overflow's lock, and before that it empties the ring.
+//! 3. What it took over it consumes before it looks at the ring again.
+//!
+//! So each producer's values come out in the order in which they went in. For assume that a thread
+//! pushes x and then y. Both through the ring, or both through the overflow: each is FIFO. First x
+//! through the ring, then y through the overflow: the claim of x is ordered before the lock for y,
+//! so a consumer that finds y under the lock also finds x claimed, and takes x first (2). First x
+//! through the overflow, then y through the ring: y went past the detour, which is lifted only by
+//! the consumer taking x over, and x is consumed before the ring is looked at (3).
+//!
+//! # Bound
+//!
+//! `beside` counts what the consumer holds of the same lane: what it took over, and what was
+//! submitted on its own thread. The limit is for the sum of ring, overflow and `beside`, and it is
+//! exact for operations that are ordered. The ring's capacity is at most the limit, so a push has
+//! to look at the sum only when it detours anyway, or when `beside` is so large that the ring alone
+//! could reach the limit: then the consumer orders the detour.
+//!
+//! # Closing
+//!
+//! Whether a value is accepted is decided by the claim on the ring, whose word holds the closed bit,
+//! or under the overflow's lock, where the closed flag is. `close` sets both; when it returns, no
+//! push will be accepted any more, and all that were accepted are counted in `len`.
+
+use crate::chunk::ChunkQueue;
+pub(crate) use crate::ring::Refused;
+use crate::ring::Ring;
+use crate::sync::{AtomicU8, AtomicUsize, Mutex, Ordering, lock, yield_now};
+
+/// Bit of `detour`: the overflow is not empty. Changed only under the overflow's lock.
+const OVERFLOWING: u8 = 1;
+
+/// Bit of `detour`: the limit is near, so every push must check it. Changed only by the consumer.
+const NEAR_LIMIT: u8 = 2;
+
+struct Overflow<T> {
+    queue: ChunkQueue<T>,
+    len: usize,
+    closed: bool,
+}
+
+/// The part that producers and the consumer share. See the [module documentation](self).
+pub(crate) struct Inbox<T> {
+    ring: Ring<T>,
+    detour: AtomicU8,
+    overflow: Mutex<Overflow<T>>,
+    limit: usize,
+    /// Entries of this lane that the consumer holds. Written by the consumer only.
+    beside: AtomicUsize,
+}
+
+impl<T> Inbox<T> {
+    /// Makes an inbox for at most `limit` values, with a ring of at most `2^shift` slots.
+    pub(crate) fn new(limit: usize, shift: u32) -> Self {
+        debug_assert!(limit > 0);
+        Self {
+            ring: Ring::new(shift.min(limit.ilog2())),
+            detour: AtomicU8::new(0),
+            overflow: Mutex::new(Overflow { queue: ChunkQueue::new(), len: 0, closed: false }),
+            limit,
+            beside: AtomicUsize::new(0),
+        }
+    }
+
+    /// Puts in what `make` makes of `input`, or hands `input` back. `make` must not panic.
+    #[inline]
+    pub(crate) fn push<I>(&self, input: I, make: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
+        // Acquire: the partner is the consumer's store that lifts the detour; it is not needed for
+        // the order of values, but makes a lifted detour imply that its values were taken over.
+        let input = if self.detour.load(Ordering::Acquire) == 0 {
+            match self.ring.push(input, &make) {
+                Err((Refused::Full, input)) => input,
+                done => return done,
+            }
+        } else {
+            input
+        };
+        self.push_slowly(input, make)
+    }
+
+    #[cold]
+    fn push_slowly<I>(&self, input: I, make: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
+        let mut overflow = lock(&self.overflow);
+        if overflow.closed {
+            return Err((Refused::Closed, input));
+        }
+        if self.total(&overflow) >= self.limit {
+            return Err((Refused::Full, input));
+        }
+        overflow.queue.push(make(input));
+        overflow.len += 1;
+        self.detour.fetch_or(OVERFLOWING, Ordering::Release);
+        Ok(())
+    }
+
+    fn total(&self, overflow: &Overflow<T>) -> usize {
+        self.ring.len() + overflow.len + self.beside.load(Ordering::Relaxed)
+    }
+
+    /// Everything that waits in this lane, on either side.
+    pub(crate) fn len(&self) -> usize {
+        self.total(&lock(&self.overflow))
+    }
+
+    /// What the consumer holds of this lane.
+    #[inline]
+    pub(crate) fn beside(&self) -> usize {
+        self.beside.load(Ordering::Relaxed)
+    }
+
+    /// Accepts nothing from now on.
+    pub(crate) fn close(&self) {
+        self.ring.close();
+        lock(&self.overflow).closed = true;
+    }
+
+    /// Takes out everything that was sent, once the inbox is closed. Waits for pushes that were
+    /// accepted and are not complete yet; that takes them a few instructions.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Outlet::pop`], with `outlet` the one of this inbox.
+    pub(crate) unsafe fn drain(&self, outlet: &Outlet<T>, mut sink: impl FnMut(T)) {
+        while self.ring.len() != 0
+            || self.detour.load(Ordering::Acquire) & OVERFLOWING != 0
+            || !outlet.taken.is_empty()
+        {
+            // SAFETY: passed on to the caller.
+            match unsafe { outlet.pop(self) } {
+                Some(value) => sink(value),
+                None => yield_now(),
+            }
+        }
+    }
+
+    /// Whether the consumer would find something here. For the consumer only.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ring.is_ready() || self.detour.load(Ordering::Acquire) & OVERFLOWING != 0
+    }
+
+    /// Whether one more entry beside would exceed the limit. For the consumer only.
+    #[inline]
+    pub(crate) fn is_at_limit(&self) -> bool {
+        let beside = self.beside();
+        if beside < self.limit - self.ring.capacity()
+            && self.detour.load(Ordering::Relaxed) & OVERFLOWING == 0
+        {
+            return false;
+        }
+        beside >= self.limit || self.len() >= self.limit
+    }
+
+    /// Says that the consumer holds one more. For the consumer only.
+    #[inline]
+    pub(crate) fn add_beside(&self, n: usize) {
+        let beside = self.beside() + n;
+        self.beside.store(beside, Ordering::Relaxed);
+        if beside > self.limit - self.ring.capacity() {
+            self.detour.fetch_or(NEAR_LIMIT, Ordering::Relaxed);
+        }
+    }
+
+    /// Says that the consumer holds one less. For the consumer only.
+    #[inline]
+    pub(crate) fn sub_beside(&self) {
+        let beside = self.beside() - 1;
+        self.beside.store(beside, Ordering::Relaxed);
+        if beside == self.limit - self.ring.capacity() {
+            self.detour.fetch_and(!NEAR_LIMIT, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The consumer's part: what it took over from the overflow.
+pub(crate) struct Outlet<T> {
+    taken: ChunkQueue<T>,
+}
+
+impl<T> Outlet<T> {
+    pub(crate) const fn new() -> Self {
+        Self { taken: ChunkQueue::new() }
+    }
+
+    /// Takes the next value of `inbox`, if one is complete.
+    ///
+    /// # Safety
+    ///
+    /// One thread at a time may be the consumer of `inbox`, successive consumers must be ordered,
+    /// and an inbox has one outlet.
+    #[inline]
+    pub(crate) unsafe fn pop(&self, inbox: &Inbox<T>) -> Option<T> {
+        if let Some(value) = self.taken.pop() {
+            inbox.sub_beside();
+            return Some(value);
+        }
+        // SAFETY: passed on to the caller.
+        if let Some(value) = unsafe { inbox.ring.pop() } {
+            return Some(value);
+        }
+        if inbox.detour.load(Ordering::Acquire) & OVERFLOWING == 0 {
+            return None;
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { self.take_over(inbox) }
+    }
+
+    /// # Safety
+    ///
+    /// As for `pop`.
+    #[cold]
+    unsafe fn take_over(&self, inbox: &Inbox<T>) -> Option<T> {
+        {
+            let mut overflow = lock(&inbox.overflow);
+            if inbox.ring.len() != 0 {
+                // A producer claimed a position after the ring was found empty, and may have
+                // published it by now. Its value comes first.
+                drop(overflow);
+                // SAFETY: passed on to the caller.
+                return unsafe { inbox.ring.pop() };
+            }
+            self.taken.swap(&overflow.queue);
+            inbox.add_beside(overflow.len);
+            overflow.len = 0;
+            inbox.detour.fetch_and(!OVERFLOWING, Ordering::Release);
+        }
+        let value = self.taken.pop()?;
+        inbox.sub_beside();
+        Some(value)
+    }
+}

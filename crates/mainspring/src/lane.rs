@@ -1,0 +1,85 @@
+//! A lane as the loop sees it: what other threads sent, and what its own thread queued.
+//!
+//! Both parts are first-in, first-out. When both have something, they take turns of up to [`SHARE`]
+//! tasks, so that neither keeps the other waiting for ever. A thread's tasks all go through the
+//! same part, so each thread's order is kept.
+
+use std::cell::Cell;
+
+use crate::chunk::ChunkQueue;
+use crate::inbox::{Inbox, Outlet};
+use crate::task::{SendTask, Task};
+
+/// Tasks in a turn.
+const SHARE: i32 = 64;
+
+/// The loop's end of an [`Inbox`], and the queue of the loop's own thread beside it.
+pub(crate) struct Lane {
+    outlet: Outlet<SendTask>,
+    own: ChunkQueue<Task>,
+    /// Positive: how many more tasks of its own the loop takes first. Negative: of others.
+    turn: Cell<i32>,
+}
+
+impl Lane {
+    pub(crate) const fn new() -> Self {
+        Self { outlet: Outlet::new(), own: ChunkQueue::new(), turn: Cell::new(SHARE) }
+    }
+
+    /// Queues a task of the loop's own thread. Whether it may be is for the caller to decide.
+    #[inline]
+    pub(crate) fn push(&self, inbox: &Inbox<SendTask>, task: Task) {
+        self.own.push(task);
+        inbox.add_beside(1);
+    }
+
+    /// The next task, if there is one.
+    #[inline]
+    pub(crate) fn pop(&self, inbox: &Inbox<SendTask>) -> Option<Task> {
+        let turn = self.turn.get();
+        if turn > 0 {
+            if let Some(task) = self.pop_own(inbox) {
+                self.turn.set(if turn == 1 { -SHARE } else { turn - 1 });
+                return Some(task);
+            }
+            self.pop_sent(inbox)
+        } else {
+            if let Some(task) = self.pop_sent(inbox) {
+                self.turn.set(if turn == -1 { SHARE } else { turn + 1 });
+                return Some(task);
+            }
+            self.pop_own(inbox)
+        }
+    }
+
+    #[inline]
+    fn pop_own(&self, inbox: &Inbox<SendTask>) -> Option<Task> {
+        let task = self.own.pop()?;
+        inbox.sub_beside();
+        Some(task)
+    }
+
+    #[inline]
+    fn pop_sent(&self, inbox: &Inbox<SendTask>) -> Option<Task> {
+        // SAFETY: a `Lane` belongs to one loop, is reached from that loop's thread alone (it is
+        // `!Sync` and lives behind an `Rc`), and is the only outlet of that loop's inbox, except for
+        // `Shared::finish_undriven` of a loop that was never driven, which excludes the loop by the state.
+        let task = unsafe { self.outlet.pop(inbox) }?;
+        Some(task.into_task())
+    }
+
+    /// Takes out everything that is queued, once the inbox is closed.
+    pub(crate) fn drain(&self, inbox: &Inbox<SendTask>, mut sink: impl FnMut(Task)) {
+        // SAFETY: as in `pop_sent`.
+        unsafe { inbox.drain(&self.outlet, |task| sink(task.into_task())) };
+        while let Some(task) = self.pop_own(inbox) {
+            sink(task);
+        }
+    }
+
+    /// Whether [`Lane::pop`] would find something.
+    #[inline]
+    pub(crate) fn is_ready(&self, inbox: &Inbox<SendTask>) -> bool {
+        inbox.beside() != 0 || inbox.is_ready()
+    }
+}

@@ -1,0 +1,96 @@
+//! An event loop with the exact, documented semantics of JavaScript's, in one thread that you own.
+//!
+//! ```
+//! use mainspring::EventLoop;
+//!
+//! fn main() -> Result<(), mainspring::Error> {
+//!     let event_loop = EventLoop::new()?;
+//!     let handle = event_loop.handle();
+//!     let worker = std::thread::spawn(move || {
+//!         handle.submit(|cx| {
+//!             println!("task");
+//!             cx.queue_microtask(|cx| {
+//!                 println!("microtask");
+//!                 cx.shutdown();
+//!             });
+//!         })
+//!         .unwrap();
+//!     });
+//!     event_loop.run()?;
+//!     worker.join().unwrap();
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # The parts
+//!
+//! * [`EventLoop`] stays on the thread that made it, and is driven there: by [`run`](EventLoop::run),
+//!   or tick by tick by [`turn`](EventLoop::turn), inside a loop of your own.
+//! * [`Handle`] is for other threads: it can be cloned and sent, and never waits for the loop.
+//! * [`Cx`] is given to every callback, so that it can queue more. What is queued through it need not
+//!   be `Send`.
+//! * [`Builder`] sets budgets, marks, policies and hooks.
+//!
+//! # What you can rely on
+//!
+//! 1. **Order.** Each tick runs its phases in the order documented at [`EventLoop`]. Each queue is
+//!    first-in, first-out for each thread that puts something in. Between threads no order is promised.
+//! 2. **Checkpoints.** After each callback the `next_tick` queue and the microtasks are run, in turn,
+//!    until both are empty; a budget, which can be switched off, keeps them from starving the rest.
+//! 3. **Nothing is lost.** A task that was accepted runs, unless the loop is closed, dropped, or its
+//!    shutdown runs out of time; then it is dropped, and counted. A task that was refused comes back
+//!    in the error.
+//! 4. **No wake-up is missed, and none is wasted.** A loop with nothing to do makes no system call. A
+//!    submit to a loop that is awake makes none either; to one that sleeps, one, however many threads
+//!    submit.
+//! 5. **Panics stay where they are.** A callback that panics is reported, and the loop goes on with the
+//!    next one; or the panic leaves the call that drives the loop, if you [say so](PanicPolicy).
+//!
+//! # What it is not
+//!
+//! It is not an executor that moves work between threads. One loop is one thread; several loops can
+//! live in one process, each on its own.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+#![cfg_attr(loom, allow(dead_code))]
+
+mod builder;
+mod chunk;
+mod clock;
+mod current;
+mod cx;
+mod error;
+mod event_loop;
+mod fault;
+mod handle;
+mod hooks;
+mod immediate;
+mod inbox;
+mod lane;
+mod local;
+#[cfg(all(test, loom))]
+mod models;
+mod owner;
+mod probe;
+mod ring;
+mod shared;
+mod shutdown;
+mod sleep;
+mod spin;
+mod state;
+mod sync;
+mod sys;
+mod task;
+mod tick;
+
+pub use builder::{Builder, FastPathMode};
+pub use current::current;
+pub use cx::Cx;
+pub use error::{Error, Refusal, SubmitError};
+pub use event_loop::{EventLoop, Turn};
+pub use fault::{PanicPolicy, Phase, UncaughtPanic};
+pub use handle::{Handle, KeepAlive};
+pub use hooks::{Diagnostic, Overload};
+pub use immediate::ImmediateId;
+pub use shutdown::{Deadline, Shutdown};
+pub use state::LoopState;

@@ -1,0 +1,238 @@
+//! What only the loop's own thread can reach.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use crate::builder::Config;
+use crate::chunk::ChunkQueue;
+use crate::error::{Refusal, SubmitError};
+use crate::fault::Phase;
+use crate::hooks::Hooks;
+use crate::immediate::{ImmediateId, Immediates};
+use crate::lane::Lane;
+use crate::shared::{Shared, drop_isolated};
+use crate::spin::Spin;
+use crate::state::LoopState;
+use crate::sync::Ordering;
+use crate::task::Task;
+
+/// The loop's own side. Everything is behind a `Cell` or a queue that hands out values, so that no
+/// borrow is held while a callback runs.
+pub(crate) struct Local {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) config: Config,
+    pub(crate) hooks: Hooks,
+    pub(crate) spin: Spin,
+    pub(crate) external: Lane,
+    pub(crate) internal: Lane,
+    pub(crate) microtasks: Lane,
+    pub(crate) next_ticks: ChunkQueue<Task>,
+    pub(crate) immediates: Immediates,
+    pub(crate) closes: ChunkQueue<Task>,
+    /// What the loop is running now.
+    pub(crate) phase: Cell<Phase>,
+    /// Whether a call that drives the loop is on the stack.
+    pub(crate) driven: Cell<bool>,
+    /// Whether the loop was ever driven.
+    pub(crate) started: Cell<bool>,
+    /// Callbacks run so far.
+    pub(crate) ran: Cell<u64>,
+    /// Whether the loop drains its queues in order to terminate.
+    pub(crate) draining: Cell<bool>,
+    /// Whether the loop is at its end, so that nothing that is queued would run.
+    pub(crate) finished: Cell<bool>,
+    /// Microtasks that the present checkpoint may still run.
+    pub(crate) allowance: Cell<usize>,
+    /// Whether a checkpoint of this tick ran out of it.
+    pub(crate) breached: Cell<bool>,
+    /// The condition under which `run_until_aborted` ends.
+    pub(crate) stop: RefCell<Option<Box<dyn FnMut() -> bool>>>,
+}
+
+impl Local {
+    pub(crate) fn new(shared: Arc<Shared>, config: Config, hooks: Hooks) -> Self {
+        Self {
+            shared,
+            hooks,
+            spin: Spin::new(config.max_spin),
+            external: Lane::new(),
+            internal: Lane::new(),
+            microtasks: Lane::new(),
+            next_ticks: ChunkQueue::new(),
+            immediates: Immediates::new(),
+            closes: ChunkQueue::new(),
+            phase: Cell::new(Phase::External),
+            driven: Cell::new(false),
+            started: Cell::new(false),
+            ran: Cell::new(0),
+            draining: Cell::new(false),
+            finished: Cell::new(false),
+            allowance: Cell::new(config.microtask_budget),
+            breached: Cell::new(false),
+            stop: RefCell::new(None),
+            config,
+        }
+    }
+
+    /// Whether something that is queued now would still be run.
+    #[inline]
+    fn accepts(&self) -> bool {
+        !self.finished.get() && (self.driven.get() || self.shared.state() != LoopState::Terminated)
+    }
+
+    #[inline]
+    pub(crate) fn submit<F>(&self, f: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        if self.shared.state().is_ending() {
+            return Err(SubmitError::new(Refusal::Terminated, f));
+        }
+        if self.shared.external.is_at_limit() {
+            return Err(SubmitError::new(Refusal::Overloaded, f));
+        }
+        self.external.push(&self.shared.external, Task::new(f));
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn submit_internal<F>(&self, f: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        if !self.accepts() {
+            return Err(SubmitError::new(Refusal::Terminated, f));
+        }
+        self.internal.push(&self.shared.internal, Task::new(f));
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn queue_microtask<F>(&self, f: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        if !self.accepts() {
+            return Err(SubmitError::new(Refusal::Terminated, f));
+        }
+        self.microtasks.push(&self.shared.microtasks, Task::new(f));
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn next_tick<F>(&self, f: F)
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        if self.accepts() {
+            self.next_ticks.push(Task::new(f));
+            self.add_aside(1);
+        }
+    }
+
+    pub(crate) fn set_immediate<F>(&self, f: F) -> ImmediateId
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        if !self.accepts() {
+            return self.immediates.end();
+        }
+        self.add_aside(1);
+        self.immediates.push(Task::new(f))
+    }
+
+    pub(crate) fn clear_immediate(&self, id: ImmediateId) -> bool {
+        let task = self.immediates.clear(id);
+        let found = task.is_some();
+        if found {
+            self.sub_aside();
+        }
+        found
+    }
+
+    pub(crate) fn queue_close<F>(&self, f: F)
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        if self.accepts() {
+            self.closes.push(Task::new(f));
+            self.add_aside(1);
+        }
+    }
+
+    fn add_aside(&self, n: usize) {
+        let aside = &self.shared.aside;
+        aside.store(aside.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn sub_aside(&self) {
+        let aside = &self.shared.aside;
+        aside.store(aside.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+    }
+
+    /// Whether to run the next callback, rather than to turn to the end of the loop.
+    #[inline]
+    pub(crate) fn may_go_on(&self) -> bool {
+        self.shared.sleep.state.is_running() || self.may_drain_on()
+    }
+
+    #[cold]
+    fn may_drain_on(&self) -> bool {
+        self.draining.get()
+            && !self.shared.sleep.state.is_forced()
+            && self.shared.deadline().is_none_or(|deadline| deadline > self.shared.clock.read())
+    }
+
+    /// Whether a checkpoint would find something to run.
+    #[inline]
+    pub(crate) fn has_microtasks(&self) -> bool {
+        !self.next_ticks.is_empty() || self.microtasks.is_ready(&self.shared.microtasks)
+    }
+
+    /// Whether a tick would find something to run.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        let shared = &*self.shared;
+        self.external.is_ready(&shared.external)
+            || self.internal.is_ready(&shared.internal)
+            || self.microtasks.is_ready(&shared.microtasks)
+            || shared.aside.load(Ordering::Relaxed) != 0
+            || shared.is_woken()
+    }
+
+    /// Whether something is queued, or something that is referenced may still cause a callback.
+    pub(crate) fn is_alive(&self) -> bool {
+        // In this order: what was queued before the last guard was dropped is found.
+        self.shared.holds.load(Ordering::Acquire) != 0 || self.has_work()
+    }
+
+    /// Drops every callback that is still queued, and accepts no more. Returns how many there were.
+    pub(crate) fn drop_queued(&self) -> usize {
+        self.finished.set(true);
+        let shared = &*self.shared;
+        let mut dropped = 0;
+        let mut discard = |task: Task| {
+            dropped += 1;
+            drop_isolated(task);
+        };
+        for (lane, inbox) in [
+            (&self.external, &shared.external),
+            (&self.internal, &shared.internal),
+            (&self.microtasks, &shared.microtasks),
+        ] {
+            lane.drain(inbox, &mut discard);
+        }
+        while let Some(task) = self.next_ticks.pop() {
+            discard(task);
+        }
+        while let Some(task) = self.immediates.pop_before(self.immediates.end()) {
+            discard(task);
+        }
+        while let Some(task) = self.closes.pop() {
+            discard(task);
+        }
+        shared.aside.store(0, Ordering::Relaxed);
+        self.hooks.clear();
+        dropped
+    }
+}

@@ -1,0 +1,200 @@
+//! What a loop shares with its handles.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use crate::FastPathMode;
+use crate::builder::Config;
+use crate::clock::Clock;
+use crate::inbox::{Inbox, Outlet};
+use crate::owner::Owner;
+use crate::sleep::Sleep;
+use crate::state::{Began, LoopState, Via};
+use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::task::SendTask;
+
+/// Slots in the ring of a lane, as a power of two.
+const LANE_SHIFT: u32 = if cfg!(loom) { 1 } else { 10 };
+
+/// Slots in the ring of the microtasks, as a power of two.
+const MICROTASK_SHIFT: u32 = if cfg!(loom) { 1 } else { 12 };
+
+/// How the end of a loop went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    /// Callbacks that were dropped instead of being run.
+    pub(crate) dropped: usize,
+}
+
+#[derive(Debug, Default)]
+struct Ending {
+    /// When to stop running what is queued.
+    deadline: Option<Instant>,
+    outcome: Option<Outcome>,
+}
+
+/// Reachable from every thread.
+pub(crate) struct Shared {
+    pub(crate) sleep: Sleep,
+    pub(crate) clock: Clock,
+    pub(crate) external: Inbox<SendTask>,
+    pub(crate) internal: Inbox<SendTask>,
+    pub(crate) microtasks: Inbox<SendTask>,
+    pub(crate) owner: Owner,
+    /// Callbacks in queues that other threads have no entrance to. Written by the loop only.
+    pub(crate) aside: AtomicUsize,
+    /// Guards that keep `run_until_idle` from returning.
+    pub(crate) holds: AtomicUsize,
+    /// Somebody asked for a tick.
+    woken: AtomicBool,
+    fast_path: AtomicU8,
+    ending: Mutex<Ending>,
+    ended: Condvar,
+}
+
+impl Shared {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            sleep: Sleep::new(),
+            clock: Clock::new(),
+            external: Inbox::new(config.high_water_mark, LANE_SHIFT),
+            internal: Inbox::new(usize::MAX, LANE_SHIFT),
+            microtasks: Inbox::new(usize::MAX, MICROTASK_SHIFT),
+            owner: Owner::new(),
+            aside: AtomicUsize::new(0),
+            holds: AtomicUsize::new(0),
+            woken: AtomicBool::new(false),
+            fast_path: AtomicU8::new(config.fast_path as u8),
+            ending: Mutex::new(Ending::default()),
+            ended: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn state(&self) -> LoopState {
+        self.sleep.state.load()
+    }
+
+    /// Asks for a tick.
+    pub(crate) fn wake(&self) {
+        // Release: the partner is `take_wake`. What the caller did before is seen by that tick.
+        self.woken.store(true, Ordering::Release);
+        self.sleep.notify();
+    }
+
+    pub(crate) fn is_woken(&self) -> bool {
+        self.woken.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the tick that was asked for begins.
+    pub(crate) fn take_wake(&self) {
+        if self.is_woken() {
+            self.woken.swap(false, Ordering::Acquire);
+        }
+    }
+
+    pub(crate) fn fast_path(&self) -> FastPathMode {
+        FastPathMode::from_number(self.fast_path.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_fast_path(&self, mode: FastPathMode) -> Result<(), crate::Error> {
+        if mode == FastPathMode::Disabled {
+            self.sleep.open_source()?;
+        }
+        self.fast_path.store(mode as u8, Ordering::Relaxed);
+        self.wake();
+        Ok(())
+    }
+
+    /// What the next sleep blocks on.
+    pub(crate) fn via(&self) -> Via {
+        match self.fast_path() {
+            FastPathMode::Auto | FastPathMode::Forced => Via::Park,
+            FastPathMode::Disabled => Via::Poll,
+        }
+    }
+
+    /// Callbacks that wait in any queue.
+    pub(crate) fn pending(&self) -> usize {
+        self.external.len()
+            + self.internal.len()
+            + self.microtasks.len()
+            + self.aside.load(Ordering::Relaxed)
+    }
+
+    /// Begins termination: external tasks are refused from now on.
+    pub(crate) fn begin_termination(&self, force: bool) -> Began {
+        // Closed first, so that whoever sees the new state is refused.
+        self.external.close();
+        self.sleep.terminate(force)
+    }
+
+    /// The end of a loop that was never driven, by whoever began it. Tasks that its own thread queued
+    /// may not be `Send`; that thread drops them, here they are only counted.
+    pub(crate) fn finish_undriven(&self) -> Outcome {
+        self.sleep.state.finish();
+        let mut dropped = self.aside.load(Ordering::Relaxed);
+        for inbox in [&self.external, &self.internal, &self.microtasks] {
+            inbox.close();
+            dropped += inbox.beside();
+            // SAFETY: the loop's thread is no consumer of a loop that it has not driven and that
+            // terminates: `drive` needs the state Awake or Running. Only one caller can have begun
+            // the termination. The outlet holds nothing when it is dropped.
+            unsafe {
+                inbox.drain(&Outlet::new(), |task| {
+                    dropped += 1;
+                    drop_isolated(task);
+                });
+            }
+        }
+        self.sleep.close_source();
+        let outcome = Outcome { dropped };
+        self.complete(outcome);
+        outcome
+    }
+
+    /// The last step of termination.
+    pub(crate) fn complete(&self, outcome: Outcome) {
+        lock(&self.ending).outcome = Some(outcome);
+        self.ended.notify_all();
+    }
+
+    /// Makes the deadline of the end earlier.
+    pub(crate) fn hurry(&self, deadline: Option<Instant>) {
+        if let Some(deadline) = deadline {
+            let mut ending = lock(&self.ending);
+            ending.deadline = Some(ending.deadline.map_or(deadline, |d| d.min(deadline)));
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        lock(&self.ending).deadline
+    }
+
+    /// Waits for the end, until `deadline`.
+    pub(crate) fn wait(&self, deadline: Option<Instant>) -> Option<Outcome> {
+        let mut ending = lock(&self.ending);
+        while ending.outcome.is_none() {
+            ending = match deadline {
+                None => self.ended.wait(ending).unwrap_or_else(|e| e.into_inner()),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        break;
+                    }
+                    self.ended.wait_timeout(ending, left).unwrap_or_else(|e| e.into_inner()).0
+                }
+            };
+        }
+        ending.outcome
+    }
+}
+
+/// Drops a callback that will not run. A destructor that panics does not keep the others from
+/// being dropped.
+pub(crate) fn drop_isolated<T>(task: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(task))) {
+        tracing::error!("a value captured by a dropped callback panicked in its destructor");
+        // The payload's own destructor might panic, too.
+        std::mem::forget(payload);
+    }
+}

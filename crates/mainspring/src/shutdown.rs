@@ -1,0 +1,185 @@
+//! The end of a loop: who begins it, in which order it goes, and who waits for it.
+//!
+//! # Order
+//!
+//! 1. The external lane is closed; then the state becomes Terminating.
+//! 2. External tasks, internal tasks, microtasks, until all are empty; in the first round also the
+//!    immediates and close callbacks.
+//! 3. The state becomes Terminated; then the internal lane and the microtasks are closed.
+//! 4. What was accepted between the last look and the closing is run: the final drain.
+//! 5. What is left, because somebody lost patience, is dropped, and counted.
+//! 6. The wake descriptors are closed.
+//! 7. Those who wait are told.
+//!
+//! Whether something was accepted is decided by one atomic step in each lane, so accepted equals
+//! executed unless the end was forced.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::fault::Phase;
+use crate::probe::Point;
+use crate::shared::{Outcome, Shared};
+use crate::state::LoopState;
+use crate::sync::yield_now;
+use crate::{Cx, Error};
+
+/// When to stop waiting for a shutdown. See [`Handle::shutdown`](crate::Handle::shutdown).
+///
+/// ```
+/// use mainspring::Deadline;
+/// use std::time::{Duration, Instant};
+///
+/// let in_a_second: Deadline = Duration::from_secs(1).into();
+/// let at_a_time: Deadline = Instant::now().into();
+/// let never = Deadline::NEVER;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// Wait for as long as it takes.
+    ///
+    /// ```
+    /// use mainspring::{Deadline, EventLoop};
+    ///
+    /// EventLoop::new()?.handle().shutdown(Deadline::NEVER)?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub const NEVER: Self = Self(None);
+
+    fn has_passed(self) -> bool {
+        self.0.is_some_and(|deadline| deadline <= Instant::now())
+    }
+}
+
+impl From<Instant> for Deadline {
+    fn from(instant: Instant) -> Self {
+        Self(Some(instant))
+    }
+}
+
+impl From<Duration> for Deadline {
+    /// From now. A time too far away to be represented is never.
+    fn from(duration: Duration) -> Self {
+        Self(Instant::now().checked_add(duration))
+    }
+}
+
+/// How a shutdown went.
+///
+/// ```
+/// use mainspring::{EventLoop, Shutdown};
+/// use std::time::Duration;
+///
+/// let event_loop = EventLoop::new()?;
+/// event_loop.handle().submit(|_| unreachable!("the loop is never driven"))?;
+/// let shutdown = event_loop.handle().shutdown(Duration::from_secs(1))?;
+/// assert_eq!(shutdown, Shutdown::Finished { dropped: 1 });
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Shutdown {
+    /// The loop has terminated.
+    Finished {
+        /// Callbacks that were dropped without being run: those of a loop that was never driven,
+        /// immediates that were set during the shutdown, and what a
+        /// [`close`](crate::Handle::close) by somebody else left.
+        dropped: usize,
+    },
+    /// The loop will terminate when it is driven on: this was called on its own thread.
+    Begun,
+}
+
+/// See [`Handle::shutdown`](crate::Handle::shutdown).
+pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutdown, Error> {
+    shared.hurry(deadline.0);
+    let late = deadline.has_passed();
+    let pending = if late { shared.pending() } else { 0 };
+    let began = shared.begin_termination(late);
+    let first = !began.from.is_ending();
+
+    if began.from == LoopState::Awake {
+        let dropped = finish_undriven(shared).dropped;
+        return Ok(Shutdown::Finished { dropped });
+    }
+    if shared.owner.is_current() {
+        return if first { Ok(Shutdown::Begun) } else { Err(Error::Terminated) };
+    }
+    let outcome = shared.wait(deadline.0);
+    if !first {
+        if outcome.is_none() {
+            shared.begin_termination(true);
+        }
+        return Err(Error::Terminated);
+    }
+    match outcome {
+        Some(Outcome { dropped: left }) if left > 0 && deadline.has_passed() => {
+            Err(Error::DeadlineExceeded { left })
+        }
+        Some(Outcome { dropped }) => Ok(Shutdown::Finished { dropped }),
+        None => {
+            let left = if late { pending } else { shared.pending() };
+            shared.begin_termination(true);
+            Err(Error::DeadlineExceeded { left })
+        }
+    }
+}
+
+/// See [`Handle::close`](crate::Handle::close).
+pub(crate) fn close(shared: &Arc<Shared>) {
+    let began = shared.begin_termination(true);
+    if began.from == LoopState::Awake {
+        finish_undriven(shared);
+    }
+}
+
+/// The end of a loop that was never driven, on whichever thread.
+fn finish_undriven(shared: &Arc<Shared>) -> Outcome {
+    let outcome = shared.finish_undriven();
+    if let Some(cx) = shared.owner.cx() {
+        cx.0.drop_queued();
+    }
+    outcome
+}
+
+impl Cx {
+    /// Steps 2 to 7, by the loop's thread. If a callback's panic leaves this, it can be called again.
+    pub(crate) fn finish(&self) {
+        let local = &*self.0;
+        let shared = &*local.shared;
+        local.draining.set(true);
+        self.drain();
+        shared.sleep.probes.reach(Point::BeforeTerminated);
+        shared.sleep.state.finish();
+        shared.internal.close();
+        shared.microtasks.close();
+        self.drain();
+        let dropped = local.drop_queued();
+        shared.sleep.close_source();
+        shared.complete(Outcome { dropped });
+    }
+
+    /// Runs what is queued until nothing is left, or somebody loses patience.
+    fn drain(&self) {
+        let local = &*self.0;
+        let shared = &*local.shared;
+        self.run_immediates();
+        while local.may_go_on() {
+            self.renew_allowance();
+            self.run_lane(Phase::External, &local.external, &shared.external);
+            self.run_lane(Phase::Internal, &local.internal, &shared.internal);
+            self.run_microtasks();
+            self.run_closes();
+            let left = shared.pending() - local.immediates.len();
+            if left == 0 {
+                return;
+            }
+            if !local.has_work() {
+                // A push was accepted and is not complete yet.
+                yield_now();
+            }
+        }
+    }
+}

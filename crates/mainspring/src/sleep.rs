@@ -1,0 +1,161 @@
+//! Sleep and wake: how the loop blocks without ever missing a task.
+//!
+//! # The protocol
+//!
+//! | the loop                                   | a producer                                       |
+//! |--------------------------------------------|--------------------------------------------------|
+//! | 1. publish Sleeping                        | 1. make the work visible (push, set a flag)      |
+//! | 2. full fence                              | 2. full fence                                    |
+//! | 3. look at every source of work again      | 3. look at the state                             |
+//! | 4. block, unless something was there       | 4. if Sleeping: claim the signal, and send it    |
+//! | 5. consume the signal, publish Running     |                                                  |
+//!
+//! Of the two fences one comes first. If it is the producer's, the loop's third step sees the work;
+//! if it is the loop's, the producer's third step sees Sleeping. So never do both miss the other.
+//!
+//! A signal that comes late, for a sleep that ended for another reason, stays in the primitive and
+//! ends the next sleep early. It is never lost and never needed.
+//!
+//! # Signals and descriptors
+//!
+//! A producer that claimed the signal of a sleep in the poller sends it while it holds a read lock on
+//! the source; closing takes the write lock. So no signal goes to a descriptor that was closed, or
+//! whose number now belongs to somebody else (WK-8).
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::error::Error;
+use crate::probe::{Point, Probes};
+use crate::state::{Began, StateWord, Via};
+use crate::sync::{Ordering, RwLock, fence};
+use crate::sys::{Parker, WakeSource};
+
+/// The way to end a sleep in the poller.
+#[derive(Debug)]
+enum Source {
+    /// Not needed so far.
+    Missing,
+    Open(Arc<WakeSource>),
+    /// The loop has terminated.
+    Closed,
+}
+
+/// The state word and the primitives to block on. See the [module documentation](self).
+#[derive(Debug)]
+pub(crate) struct Sleep {
+    pub(crate) state: StateWord,
+    parker: Parker,
+    source: RwLock<Source>,
+    pub(crate) probes: Probes,
+}
+
+impl Sleep {
+    /// For a loop on the current thread.
+    pub(crate) fn new() -> Self {
+        Self {
+            state: StateWord::new(),
+            parker: Parker::new(),
+            source: RwLock::new(Source::Missing),
+            probes: Probes::new(),
+        }
+    }
+
+    /// Makes sleeping in the poller possible.
+    pub(crate) fn open_source(&self) -> Result<(), Error> {
+        let mut source = self.source.write().unwrap_or_else(|e| e.into_inner());
+        match *source {
+            Source::Missing => *source = Source::Open(Arc::new(WakeSource::new()?)),
+            Source::Open(_) => {}
+            Source::Closed => return Err(Error::Terminated),
+        }
+        Ok(())
+    }
+
+    /// Closes what `open_source` opened, after the signals that are on their way.
+    pub(crate) fn close_source(&self) {
+        *self.source.write().unwrap_or_else(|e| e.into_inner()) = Source::Closed;
+    }
+
+    /// Ends the present sleep, if there is one. To be called after the work was made visible.
+    #[inline]
+    pub(crate) fn notify(&self) {
+        // Partner: the fence in `sleep`.
+        fence(Ordering::SeqCst);
+        self.probes.reach(Point::ProducerFenced);
+        if let Some(via) = self.state.notify() {
+            self.signal(via);
+        }
+    }
+
+    /// Begins the termination of the loop, and ends its sleep.
+    pub(crate) fn terminate(&self, force: bool) -> Began {
+        let began = self.state.terminate(force);
+        if let Some(via) = began.signal {
+            self.signal(via);
+        }
+        began
+    }
+
+    #[cold]
+    fn signal(&self, via: Via) {
+        self.probes.reach(Point::SignalClaimed);
+        match via {
+            Via::Park => self.parker.unpark(),
+            Via::Poll => {
+                let source = self.source.read().unwrap_or_else(|e| e.into_inner());
+                if let Source::Open(open) = &*source
+                    && let Err(error) = open.wake()
+                {
+                    // Others elided their signal in favour of this one. Let the next one try.
+                    self.state.withdraw_signal();
+                    tracing::error!(%error, "a sleeping loop could not be woken");
+                }
+            }
+        }
+        self.probes.reach(Point::SignalSent);
+    }
+
+    /// Blocks until a signal, the deadline, or for no reason at all less; not if `has_work` says
+    /// that there is some, and not if termination came first.
+    ///
+    /// For the loop's thread only, in state Running.
+    pub(crate) fn sleep(
+        &self,
+        via: Via,
+        deadline: Option<Instant>,
+        has_work: impl FnOnce() -> bool,
+    ) -> io::Result<()> {
+        if !self.state.fall_asleep(via) {
+            return Ok(());
+        }
+        self.probes.reach(Point::SleepPublished);
+        // Partner: the fence in `notify`.
+        fence(Ordering::SeqCst);
+        let blocked = if has_work() {
+            Ok(())
+        } else {
+            self.probes.reach(Point::BeforeBlock);
+            self.block(via, deadline)
+        };
+        self.probes.reach(Point::AfterBlock);
+        self.state.wake_up();
+        blocked
+    }
+
+    fn block(&self, via: Via, deadline: Option<Instant>) -> io::Result<()> {
+        match via {
+            Via::Park => self.parker.park(deadline),
+            Via::Poll => {
+                let open = match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
+                    Source::Open(open) => Arc::clone(open),
+                    Source::Missing | Source::Closed => return Err(io::ErrorKind::NotFound.into()),
+                };
+                // The lock is not held while waiting.
+                open.wait(deadline)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! A type-erased callback that stores small closures inline.
+//!
+//! # Layout
+//!
+//! | part   | size      | holds                                                                  |
+//! |--------|-----------|------------------------------------------------------------------------|
+//! | `data` | 6 words   | the closure itself, or one word: the pointer of a `Box` that holds it   |
+//! | `act`  | 1 word    | the function that runs or drops what `data` holds                      |
+//!
+//! Seven words and the sequence word of a ring slot make one 64-byte cache line.
+//!
+//! # Invariant
+//!
+//! `data` holds a live closure of the type that `act` was instantiated for, from [`Task::new`] until
+//! either [`Task::run`] or the destructor, whichever comes first, takes it out exactly once.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
+
+use crate::Cx;
+
+/// Closures of up to this many words are stored without an allocation.
+const WORDS: usize = 6;
+
+type Data = MaybeUninit<[usize; WORDS]>;
+
+/// What to do with the closure behind the pointer: run it with a context, or drop it without one.
+type Act = unsafe fn(*mut Data, Option<&Cx>);
+
+/// A callback that runs at most once, on the loop's thread.
+pub(crate) struct Task {
+    data: Data,
+    act: Act,
+    /// The closure need not be `Send`.
+    _local: PhantomData<*mut ()>,
+}
+
+impl Task {
+    #[inline]
+    pub(crate) fn new<F>(f: F) -> Self
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        let mut data = Data::uninit();
+        let act: Act = if fits_inline::<F>() {
+            // SAFETY: `F` fits into `data` in size and alignment.
+            unsafe { data.as_mut_ptr().cast::<F>().write(f) };
+            act_inline::<F>
+        } else {
+            let boxed = Box::into_raw(Box::new(f));
+            // SAFETY: a thin pointer fits into `data`.
+            unsafe { data.as_mut_ptr().cast::<*mut F>().write(boxed) };
+            act_boxed::<F>
+        };
+        Self { data, act, _local: PhantomData }
+    }
+
+    /// Runs the callback.
+    #[inline]
+    pub(crate) fn run(self, cx: &Cx) {
+        let mut this = ManuallyDrop::new(self);
+        let act = this.act;
+        // SAFETY: `data` holds the closure that `act` is for; `ManuallyDrop` keeps the destructor
+        // from taking it out a second time, also when the closure panics.
+        unsafe { act(&raw mut this.data, Some(cx)) }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // SAFETY: `run` never lets a task that it emptied be dropped, so the closure is still there.
+        unsafe { (self.act)(&raw mut self.data, None) }
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Task")
+    }
+}
+
+const fn fits_inline<F>() -> bool {
+    size_of::<F>() <= size_of::<Data>() && align_of::<F>() <= align_of::<Data>()
+}
+
+/// # Safety
+///
+/// `data` holds an `F`, which is taken out.
+unsafe fn act_inline<F: FnOnce(&Cx)>(data: *mut Data, cx: Option<&Cx>) {
+    // SAFETY: the caller says that an `F` is there and gives it up.
+    let f = unsafe { data.cast::<F>().read() };
+    if let Some(cx) = cx {
+        f(cx);
+    }
+}
+
+/// # Safety
+///
+/// `data` holds a pointer made by `Box::<F>::into_raw`, which is taken out.
+unsafe fn act_boxed<F: FnOnce(&Cx)>(data: *mut Data, cx: Option<&Cx>) {
+    // SAFETY: the caller says that the pointer is there and gives it up.
+    let pointer = unsafe { data.cast::<*mut F>().read() };
+    // SAFETY: the pointer came from `Box::into_raw` and is taken out once.
+    let f = unsafe { Box::from_raw(pointer) };
+    if let Some(cx) = cx {
+        f(cx);
+    }
+}
+
+/// A task whose closure is `Send`: it can be made on one thread and run or dropped on another.
+#[derive(Debug)]
+pub(crate) struct SendTask(Task);
+
+// SAFETY: the only constructor demands a `Send` closure, and nothing else is inside.
+unsafe impl Send for SendTask {}
+
+impl SendTask {
+    #[inline]
+    pub(crate) fn new<F>(f: F) -> Self
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        Self(Task::new(f))
+    }
+
+    #[inline]
+    pub(crate) fn into_task(self) -> Task {
+        self.0
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    fn cx() -> crate::EventLoop {
+        crate::EventLoop::new().unwrap()
+    }
+
+    #[test]
+    fn a_task_and_its_sequence_word_fill_one_cache_line() {
+        assert_eq!(size_of::<Task>(), 7 * size_of::<usize>());
+    }
+
+    #[test]
+    fn six_words_are_inline_and_seven_are_boxed() {
+        assert!(fits_inline::<[usize; 6]>());
+        assert!(!fits_inline::<[usize; 7]>());
+        #[repr(align(64))]
+        struct Aligned(#[allow(dead_code)] u8);
+        assert!(!fits_inline::<Aligned>());
+    }
+
+    fn captures_are_released_once<const N: usize>(run: bool) {
+        let seen = Rc::new(Cell::new(0));
+        let ballast = [7_usize; N];
+        let capture = Rc::clone(&seen);
+        let task = Task::new(move |_| capture.set(ballast.iter().sum()));
+        assert_eq!(Rc::strong_count(&seen), 2);
+        if run {
+            task.run(cx().cx());
+        } else {
+            drop(task);
+        }
+        assert_eq!(Rc::strong_count(&seen), 1);
+        assert_eq!(seen.get(), if run { 7 * N } else { 0 });
+    }
+
+    #[test]
+    fn captures_are_released_once_whether_run_or_dropped_inline_or_boxed() {
+        captures_are_released_once::<2>(true);
+        captures_are_released_once::<2>(false);
+        captures_are_released_once::<40>(true);
+        captures_are_released_once::<40>(false);
+    }
+
+    #[test]
+    fn a_panicking_closure_releases_its_captures() {
+        let seen = Rc::new(());
+        let capture = Rc::clone(&seen);
+        let task = Task::new(move |_| {
+            let _held = &capture;
+            panic!("expected by the test");
+        });
+        let event_loop = cx();
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            task.run(event_loop.cx());
+        }));
+        assert!(result.is_err());
+        assert_eq!(Rc::strong_count(&seen), 1);
+    }
+}

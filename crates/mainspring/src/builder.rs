@@ -43,8 +43,8 @@ impl FastPathMode {
 pub(crate) struct Config {
     pub(crate) external_budget: usize,
     pub(crate) high_water_mark: usize,
-    /// `usize::MAX` for none.
-    pub(crate) microtask_budget: usize,
+    /// The greatest number for none.
+    pub(crate) microtask_budget: u64,
     pub(crate) internal_flood_mark: usize,
     pub(crate) max_spin: Duration,
     pub(crate) fast_path: FastPathMode,
@@ -140,7 +140,7 @@ impl Builder {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn microtask_budget(mut self, microtasks: impl Into<Option<usize>>) -> Self {
-        self.config.microtask_budget = microtasks.into().unwrap_or(usize::MAX);
+        self.config.microtask_budget = microtasks.into().map_or(u64::MAX, |n| n as u64);
         self
     }
 
@@ -318,7 +318,7 @@ impl Builder {
         for (option, value) in [
             ("external_budget", config.external_budget),
             ("high_water_mark", config.high_water_mark),
-            ("microtask_budget", config.microtask_budget),
+            ("microtask_budget", usize::try_from(config.microtask_budget).unwrap_or(usize::MAX)),
             ("internal_flood_mark", config.internal_flood_mark),
         ] {
             if value == 0 {

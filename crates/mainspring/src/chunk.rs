@@ -17,9 +17,10 @@
 //! 1. `head` is null exactly if `tail` is null, and then nothing was ever pushed.
 //! 2. The live entries are the slots `read..CHUNK` of the head, all slots of the chunks between, and
 //!    `0..write` of the tail; `read..write` if head and tail are the same chunk.
-//! 3. Between calls `read < CHUNK`, and if head and tail are the same chunk and it is empty, both
-//!    cursors are 0.
-//! 4. No slot outside the live ones holds a value: pop moves the value out. So a spare chunk keeps
+//! 3. If head and tail are the same chunk and it is empty, both cursors are 0. If they are not, the
+//!    chunks after the head hold at least one entry each. A head that was read to its end is left by
+//!    the next pop, not before: its last value may still be in its place.
+//! 4. No slot outside the live ones holds a value: pop gives the value away. So a spare chunk keeps
 //!    nothing alive (P1), and is as good as a new one (P4).
 //!
 //! All methods take `&self`, so that a callback may push while the loop is between two pops. That is
@@ -28,7 +29,7 @@
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// Entries in a chunk.
 pub(crate) const CHUNK: usize = 128;
@@ -85,24 +86,32 @@ impl<T> ChunkQueue<T> {
 
     #[inline]
     pub(crate) fn pop(&self) -> Option<T> {
+        // SAFETY: the value is given away by `pop_in_place`, and moved before the next call.
+        self.pop_in_place().map(|value| unsafe { value.read() })
+    }
+
+    /// Gives the oldest value away without moving it. Whoever gets it must move it, run it or drop it
+    /// before the next call of any method: until then it stays where it is.
+    #[inline]
+    pub(crate) fn pop_in_place(&self) -> Option<NonNull<T>> {
         if self.is_empty() {
             return None;
         }
-        let head = self.head.get();
-        let read = self.read.get();
-        // SAFETY: the queue is not empty, so slot `read` of the head is live (invariants 2 and 3);
-        // moving the cursor below takes it out of the live ones.
-        let value = unsafe { (&raw const (*head).slots[read]).read().assume_init() };
-        self.read.set(read + 1);
-        if head == self.tail.get() {
-            if read + 1 == self.write.get() {
-                self.read.set(0);
-                self.write.set(0);
-            }
-        } else if read + 1 == CHUNK {
+        if self.read.get() == CHUNK {
             self.leave_head();
         }
-        Some(value)
+        let head = self.head.get();
+        let read = self.read.get();
+        // SAFETY: the queue is not empty, so there is a head, and slot `read` of it is live
+        // (invariants 2 and 3); moving the cursor below takes it out of the live ones.
+        let value = unsafe { &raw mut (*head).slots[read] };
+        if head == self.tail.get() && read + 1 == self.write.get() {
+            self.read.set(0);
+            self.write.set(0);
+        } else {
+            self.read.set(read + 1);
+        }
+        NonNull::new(value.cast())
     }
 
     /// Exchanges the contents of two queues, spares included.
@@ -155,9 +164,6 @@ impl<T> ChunkQueue<T> {
             // SAFETY: the chunk has left the list, came from `allocate`, and holds no live value.
             unsafe { Self::free(chunk) };
         }
-        // The successor may be a tail that was just emptied only if it had nothing; a tail chunk is
-        // added for a push that follows at once, so it has at least one entry.
-        debug_assert!(!self.is_empty());
     }
 
     fn allocate() -> *mut Chunk<T> {
@@ -195,7 +201,7 @@ impl<T> ChunkQueue<T> {
     #[cfg(test)]
     fn check(&self) {
         assert_eq!(self.head.get().is_null(), self.tail.get().is_null());
-        assert!(self.read.get() < CHUNK && self.write.get() <= CHUNK);
+        assert!(self.read.get() <= CHUNK && self.write.get() <= CHUNK);
         if self.head.get() == self.tail.get() {
             assert!(self.read.get() <= self.write.get());
             if self.is_empty() {

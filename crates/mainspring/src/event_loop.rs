@@ -255,8 +255,9 @@ impl EventLoop {
 
     /// Drives the loop through one tick, for use inside another loop.
     ///
-    /// If nothing is queued, it waits for at most `timeout`: `Duration::ZERO` for not at all, `None`
-    /// for as long as it takes. If termination has begun, it is carried out.
+    /// If there is nothing to run, it waits for at most `timeout`: `Duration::ZERO` for not at all,
+    /// `None` for as long as it takes. What ended the wait may be left for the next turn; the result
+    /// tells. If termination has begun, it is carried out.
     ///
     /// # Errors
     ///
@@ -271,20 +272,19 @@ impl EventLoop {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn turn(&self, timeout: impl Into<Option<Duration>>) -> Result<Turn, Error> {
-        let driving = self.enter()?;
         let local = &*self.cx.0;
-        let before = local.ran.get();
+        let ran = local.ran.get();
+        let driving = self.enter()?;
         // A time too far away to be represented is for ever.
         let deadline = timeout.into().and_then(|timeout| Instant::now().checked_add(timeout));
-        let wait = deadline.map_or(Wait::Forever, Wait::Until);
-        let result = driving.step(wait);
+        let result = driving.step(Wait::Turn { deadline, ran });
         // A wake that came before, or meanwhile, is answered by the return.
         local.shared.take_wake();
         if self.state().is_ending() {
             self.cx.finish();
         }
         result.map(|()| Turn {
-            callbacks: local.ran.get() - before,
+            callbacks: local.ran.get() - ran,
             ready: !local.finished.get() && local.has_work(),
         })
     }
@@ -298,6 +298,9 @@ impl EventLoop {
         let mut result = Ok(());
         while !self.state().is_ending() {
             if until == Until::Idle && !self.stays_alive() {
+                if self.state().is_ending() {
+                    break;
+                }
                 return result;
             }
             // A wake that comes after this keeps the tick from blocking; whoever asked for it before is
@@ -341,7 +344,7 @@ impl EventLoop {
         local.driven.set(true);
         let driving = Driving { cx: &self.cx, _entered: Entered::new(&self.cx) };
         // What was queued before, or left by a panic, comes before the first task.
-        self.cx.renew_allowance();
+        self.cx.renew_budget();
         self.cx.run_microtasks();
         Ok(driving)
     }

@@ -83,6 +83,11 @@ impl Immediates {
         None
     }
 
+    /// Whether there are no entries, not even cleared ones.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.borrow().is_empty()
+    }
+
     /// How many were not cleared.
     pub(crate) fn len(&self) -> usize {
         self.alive.get()

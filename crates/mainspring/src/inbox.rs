@@ -57,6 +57,8 @@ pub(crate) struct Inbox<T> {
     detour: AtomicU8,
     overflow: Mutex<Overflow<T>>,
     limit: usize,
+    /// More than this many entries beside, and the ring alone could reach the limit.
+    near: usize,
     /// Entries of this lane that the consumer holds. Written by the consumer only.
     beside: AtomicUsize,
 }
@@ -65,8 +67,10 @@ impl<T> Inbox<T> {
     /// Makes an inbox for at most `limit` values, with a ring of at most `2^shift` slots.
     pub(crate) fn new(limit: usize, shift: u32) -> Self {
         debug_assert!(limit > 0);
+        let ring = Ring::new(shift.min(limit.ilog2()));
         Self {
-            ring: Ring::new(shift.min(limit.ilog2())),
+            near: limit - ring.capacity(),
+            ring,
             detour: AtomicU8::new(0),
             overflow: Mutex::new(Overflow { queue: ChunkQueue::new(), len: 0, closed: false }),
             limit,
@@ -145,6 +149,32 @@ impl<T> Inbox<T> {
         }
     }
 
+    /// Takes out everything that was sent, once the inbox is closed, in place of a consumer that never
+    /// was: what that has beside is its own affair. `sink` is called under a lock.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else is or becomes the consumer.
+    pub(crate) unsafe fn empty(&self, mut sink: impl FnMut(T)) {
+        loop {
+            // SAFETY: passed on to the caller.
+            while let Some(value) = unsafe { self.ring.pop() } {
+                sink(value);
+            }
+            let mut overflow = lock(&self.overflow);
+            if self.ring.len() == 0 {
+                while let Some(value) = overflow.queue.pop() {
+                    sink(value);
+                }
+                overflow.len = 0;
+                self.detour.fetch_and(!OVERFLOWING, Ordering::Release);
+                return;
+            }
+            drop(overflow);
+            yield_now();
+        }
+    }
+
     /// Whether the consumer would find something here. For the consumer only.
     #[inline]
     pub(crate) fn is_ready(&self) -> bool {
@@ -155,9 +185,7 @@ impl<T> Inbox<T> {
     #[inline]
     pub(crate) fn is_at_limit(&self) -> bool {
         let beside = self.beside();
-        if beside < self.limit - self.ring.capacity()
-            && self.detour.load(Ordering::Relaxed) & OVERFLOWING == 0
-        {
+        if beside < self.near && self.detour.load(Ordering::Relaxed) & OVERFLOWING == 0 {
             return false;
         }
         beside >= self.limit || self.len() >= self.limit
@@ -168,7 +196,7 @@ impl<T> Inbox<T> {
     pub(crate) fn add_beside(&self, n: usize) {
         let beside = self.beside() + n;
         self.beside.store(beside, Ordering::Relaxed);
-        if beside > self.limit - self.ring.capacity() {
+        if beside > self.near {
             self.detour.fetch_or(NEAR_LIMIT, Ordering::Relaxed);
         }
     }
@@ -178,7 +206,7 @@ impl<T> Inbox<T> {
     pub(crate) fn sub_beside(&self) {
         let beside = self.beside() - 1;
         self.beside.store(beside, Ordering::Relaxed);
-        if beside == self.limit - self.ring.capacity() {
+        if beside == self.near {
             self.detour.fetch_and(!NEAR_LIMIT, Ordering::Relaxed);
         }
     }
@@ -229,7 +257,13 @@ impl<T> Outlet<T> {
                 // published it by now. Its value comes first.
                 drop(overflow);
                 // SAFETY: passed on to the caller.
-                return unsafe { inbox.ring.pop() };
+                let value = unsafe { inbox.ring.pop() };
+                if value.is_none() {
+                    // Not published yet. The loop cannot sleep while the overflow holds something,
+                    // so it makes room for that producer.
+                    yield_now();
+                }
+                return value;
             }
             self.taken.swap(&overflow.queue);
             inbox.add_beside(overflow.len);

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use crate::chunk::ChunkQueue;
 use crate::inbox::{Inbox, Outlet};
-use crate::task::{SendTask, Task};
+use crate::task::{Ready, SendTask, Task};
 
 /// Tasks in a turn.
 const SHARE: i32 = 64;
@@ -17,7 +17,8 @@ const SHARE: i32 = 64;
 pub(crate) struct Lane {
     outlet: Outlet<SendTask>,
     own: ChunkQueue<Task>,
-    /// Positive: how many more tasks of its own the loop takes first. Negative: of others.
+    /// Positive: how many more tasks of its own the loop takes first. Otherwise: minus the number that
+    /// it has taken of others since.
     turn: Cell<i32>,
 }
 
@@ -35,44 +36,49 @@ impl Lane {
 
     /// The next task, if there is one.
     #[inline]
-    pub(crate) fn pop(&self, inbox: &Inbox<SendTask>) -> Option<Task> {
+    pub(crate) fn pop(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
         let turn = self.turn.get();
         if turn > 0 {
             if let Some(task) = self.pop_own(inbox) {
-                self.turn.set(if turn == 1 { -SHARE } else { turn - 1 });
+                self.turn.set(turn - 1);
                 return Some(task);
             }
-            self.pop_sent(inbox)
-        } else {
-            if let Some(task) = self.pop_sent(inbox) {
-                self.turn.set(if turn == -1 { SHARE } else { turn + 1 });
-                return Some(task);
-            }
-            self.pop_own(inbox)
+            return self.pop_sent(inbox);
         }
+        if turn > -SHARE
+            && let Some(task) = self.pop_sent(inbox)
+        {
+            self.turn.set(turn - 1);
+            return Some(task);
+        }
+        // The others have had their turn, or have nothing.
+        self.turn.set(SHARE);
+        self.pop_own(inbox).or_else(|| self.pop_sent(inbox))
     }
 
     #[inline]
-    fn pop_own(&self, inbox: &Inbox<SendTask>) -> Option<Task> {
-        let task = self.own.pop()?;
+    fn pop_own(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
+        let task = self.own.pop_in_place()?;
         inbox.sub_beside();
-        Some(task)
+        Some(Ready::InPlace(task))
     }
 
     #[inline]
-    fn pop_sent(&self, inbox: &Inbox<SendTask>) -> Option<Task> {
+    fn pop_sent(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
         // SAFETY: a `Lane` belongs to one loop, is reached from that loop's thread alone (it is
         // `!Sync` and lives behind an `Rc`), and is the only outlet of that loop's inbox, except for
-        // `Shared::finish_undriven` of a loop that was never driven, which excludes the loop by the state.
+        // `Shared::finish_undriven` of a loop that was never driven, which excludes the loop by the
+        // state.
         let task = unsafe { self.outlet.pop(inbox) }?;
-        Some(task.into_task())
+        Some(task.into_task().into())
     }
 
     /// Takes out everything that is queued, once the inbox is closed.
     pub(crate) fn drain(&self, inbox: &Inbox<SendTask>, mut sink: impl FnMut(Task)) {
         // SAFETY: as in `pop_sent`.
         unsafe { inbox.drain(&self.outlet, |task| sink(task.into_task())) };
-        while let Some(task) = self.pop_own(inbox) {
+        while let Some(task) = self.own.pop() {
+            inbox.sub_beside();
             sink(task);
         }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Local {
     pub(crate) closes: ChunkQueue<Task>,
     /// What the loop is running now.
     pub(crate) phase: Cell<Phase>,
-    /// Whether a call that drives the loop is on the stack.
+    /// Whether a call that drives the loop is on the stack, and something that is queued will be run.
     pub(crate) driven: Cell<bool>,
     /// Whether the loop was ever driven.
     pub(crate) started: Cell<bool>,
@@ -41,9 +41,9 @@ pub(crate) struct Local {
     pub(crate) draining: Cell<bool>,
     /// Whether the loop is at its end, so that nothing that is queued would run.
     pub(crate) finished: Cell<bool>,
-    /// Microtasks that the present checkpoint may still run.
-    pub(crate) allowance: Cell<usize>,
-    /// Whether a checkpoint of this tick ran out of it.
+    /// What `ran` was when the present checkpoint began.
+    pub(crate) checkpoint: Cell<u64>,
+    /// Whether a checkpoint of this tick spent its budget.
     pub(crate) breached: Cell<bool>,
     /// The condition under which `run_until_aborted` ends.
     pub(crate) stop: RefCell<Option<Box<dyn FnMut() -> bool>>>,
@@ -67,7 +67,7 @@ impl Local {
             ran: Cell::new(0),
             draining: Cell::new(false),
             finished: Cell::new(false),
-            allowance: Cell::new(config.microtask_budget),
+            checkpoint: Cell::new(0),
             breached: Cell::new(false),
             stop: RefCell::new(None),
             config,
@@ -77,7 +77,12 @@ impl Local {
     /// Whether something that is queued now would still be run.
     #[inline]
     fn accepts(&self) -> bool {
-        !self.finished.get() && (self.driven.get() || self.shared.state() != LoopState::Terminated)
+        self.driven.get() || self.accepts_undriven()
+    }
+
+    #[cold]
+    fn accepts_undriven(&self) -> bool {
+        !self.finished.get() && self.shared.state() != LoopState::Terminated
     }
 
     #[inline]
@@ -209,6 +214,7 @@ impl Local {
     /// Drops every callback that is still queued, and accepts no more. Returns how many there were.
     pub(crate) fn drop_queued(&self) -> usize {
         self.finished.set(true);
+        self.driven.set(false);
         let shared = &*self.shared;
         let mut dropped = 0;
         let mut discard = |task: Task| {

@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use crate::FastPathMode;
 use crate::builder::Config;
+use crate::chunk::ChunkQueue;
 use crate::clock::Clock;
-use crate::inbox::{Inbox, Outlet};
+use crate::inbox::Inbox;
 use crate::owner::Owner;
 use crate::sleep::Sleep;
 use crate::state::{Began, LoopState, Via};
@@ -97,6 +98,9 @@ impl Shared {
     }
 
     pub(crate) fn set_fast_path(&self, mode: FastPathMode) -> Result<(), crate::Error> {
+        if self.state().is_ending() {
+            return Err(crate::Error::Terminated);
+        }
         if mode == FastPathMode::Disabled {
             self.sleep.open_source()?;
         }
@@ -132,23 +136,24 @@ impl Shared {
     /// may not be `Send`; that thread drops them, here they are only counted.
     pub(crate) fn finish_undriven(&self) -> Outcome {
         self.sleep.state.finish();
+        let sent = ChunkQueue::new();
         let mut dropped = self.aside.load(Ordering::Relaxed);
         for inbox in [&self.external, &self.internal, &self.microtasks] {
             inbox.close();
             dropped += inbox.beside();
             // SAFETY: the loop's thread is no consumer of a loop that it has not driven and that
-            // terminates: `drive` needs the state Awake or Running. Only one caller can have begun
-            // the termination. The outlet holds nothing when it is dropped.
-            unsafe {
-                inbox.drain(&Outlet::new(), |task| {
-                    dropped += 1;
-                    drop_isolated(task);
-                });
-            }
+            // terminates: driving it needs the state Awake or Running. Only one caller can have begun
+            // the termination.
+            unsafe { inbox.empty(|task| sent.push(task)) };
         }
+        dropped += sent.len();
         self.sleep.close_source();
         let outcome = Outcome { dropped };
         self.complete(outcome);
+        // Last, because a destructor may wait for the end of the loop.
+        while let Some(task) = sent.pop() {
+            drop_isolated(task);
+        }
         outcome
     }
 

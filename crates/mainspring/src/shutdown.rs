@@ -150,6 +150,7 @@ impl Cx {
         let local = &*self.0;
         let shared = &*local.shared;
         local.draining.set(true);
+        self.run_immediates();
         self.drain();
         shared.sleep.probes.reach(Point::BeforeTerminated);
         shared.sleep.state.finish();
@@ -165,9 +166,8 @@ impl Cx {
     fn drain(&self) {
         let local = &*self.0;
         let shared = &*local.shared;
-        self.run_immediates();
         while local.may_go_on() {
-            self.renew_allowance();
+            self.renew_budget();
             self.run_lane(Phase::External, &local.external, &shared.external);
             self.run_lane(Phase::Internal, &local.internal, &shared.internal);
             self.run_microtasks();

@@ -35,9 +35,10 @@ impl Spin {
         Self { max, skip: Cell::new(0), backoff: Cell::new(0) }
     }
 
-    /// Waits for `has_work`, for a while or not at all. Tells whether it came true.
+    /// Waits for `has_work`, for a while but not past `deadline`, or not at all. Tells whether it came
+    /// true.
     #[inline]
-    pub(crate) fn wait(&self, has_work: impl Fn() -> bool) -> bool {
+    pub(crate) fn wait(&self, deadline: Option<Instant>, has_work: impl Fn() -> bool) -> bool {
         if self.max.is_zero() {
             return false;
         }
@@ -46,6 +47,8 @@ impl Spin {
             return false;
         }
         let start = Instant::now();
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(start));
+        let max = left.map_or(self.max, |left| left.min(self.max));
         loop {
             for _ in 0..LOOKS {
                 if has_work() {
@@ -54,7 +57,7 @@ impl Spin {
                 }
                 spin_loop();
             }
-            if start.elapsed() >= self.max {
+            if start.elapsed() >= max {
                 let skip = (2 * self.backoff.get() + 1).min(MAX_SKIPS);
                 self.backoff.set(skip);
                 self.skip.set(skip);
@@ -72,7 +75,7 @@ mod tests {
         let looked = Cell::new(0);
         for _ in 0..sleeps {
             let before = looked.get();
-            spin.wait(|| {
+            spin.wait(None, || {
                 looked.set(before + 1);
                 false
             });
@@ -97,14 +100,21 @@ mod tests {
     fn one_success_makes_it_worth_while_again() {
         let spin = spin();
         attempts(&spin, 1_000);
-        while !spin.wait(|| true) {}
-        assert!(spin.wait(|| true));
+        while !spin.wait(None, || true) {}
+        assert!(spin.wait(None, || true));
         assert_eq!(spin.backoff.get(), 0);
     }
 
     #[test]
     fn a_maximum_of_zero_switches_it_off() {
         let spin = Spin::new(Duration::ZERO);
-        assert!(!spin.wait(|| unreachable!("does not look")));
+        assert!(!spin.wait(None, || unreachable!("does not look")));
+    }
+
+    #[test]
+    fn an_attempt_ends_at_the_deadline() {
+        let mut spin = Spin::new(Duration::ZERO);
+        spin.max = Duration::MAX;
+        assert!(!spin.wait(Some(Instant::now()), || false));
     }
 }

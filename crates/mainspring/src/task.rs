@@ -17,6 +17,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
+use std::ptr::NonNull;
 
 use crate::Cx;
 
@@ -64,6 +65,38 @@ impl Task {
         // SAFETY: `data` holds the closure that `act` is for; `ManuallyDrop` keeps the destructor
         // from taking it out a second time, also when the closure panics.
         unsafe { act(&raw mut this.data, Some(cx)) }
+    }
+}
+
+/// A task that is about to be run.
+pub(crate) enum Ready {
+    /// By value.
+    Moved(Task),
+    /// In its queue, which has given it away. It has to be run before the queue is touched again.
+    InPlace(NonNull<Task>),
+}
+
+impl Ready {
+    /// Runs the callback.
+    #[inline]
+    pub(crate) fn run(self, cx: &Cx) {
+        match self {
+            Self::Moved(task) => task.run(cx),
+            Self::InPlace(task) => {
+                let task = task.as_ptr();
+                // SAFETY: the queue gave the task away, and has not been touched since.
+                let act = unsafe { (*task).act };
+                // SAFETY: `data` holds the closure that `act` is for. `act` moves it out before any
+                // of the closure's code runs, so that code may overwrite the place.
+                unsafe { act(&raw mut (*task).data, Some(cx)) }
+            }
+        }
+    }
+}
+
+impl From<Task> for Ready {
+    fn from(task: Task) -> Self {
+        Self::Moved(task)
     }
 }
 

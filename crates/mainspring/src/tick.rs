@@ -8,19 +8,21 @@ use crate::fault::{PanicPolicy, Phase, UncaughtPanic};
 use crate::hooks::{Diagnostic, Overload, PhaseHook};
 use crate::inbox::Inbox;
 use crate::lane::Lane;
-use crate::task::{SendTask, Task};
+use crate::shared::drop_isolated;
+use crate::task::{Ready, SendTask};
 use crate::{Cx, Error};
 
-/// How many callbacks of an endless phase are run between two looks at the stop condition.
-const STOP_INTERVAL: usize = 1024;
+/// How many callbacks are run between two looks at the stop condition, at the most.
+const STOP_INTERVAL: u64 = 1024;
 
 /// For how long the poll may block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wait {
     /// Until something happens.
     Forever,
-    /// Until something happens, or this time has come.
-    Until(Instant),
+    /// Until something happens, or the time has come; not at all if a callback was run since the
+    /// count of callbacks was this one.
+    Turn { deadline: Option<Instant>, ran: u64 },
     /// Until something happens, if something can happen that the loop is to wait for.
     WhileAlive,
 }
@@ -36,9 +38,9 @@ impl Cx {
         self.poll(wait)?;
         // I/O callbacks have their place here.
         self.run_microtasks();
-        self.run_immediates();
+        self.check();
         self.run_closes();
-        self.renew_allowance();
+        self.renew_budget();
         Ok(())
     }
 
@@ -49,16 +51,14 @@ impl Cx {
     /// The internal lane, to its end.
     fn run_internal(&self) {
         let local = &*self.0;
-        let mut ran = 0_usize;
+        let inbox = &local.shared.internal;
+        let mut ran = 0;
         self.run_phase(Phase::Internal, || {
-            if ran == local.config.internal_flood_mark {
+            if ran == local.config.internal_flood_mark && local.internal.is_ready(inbox) {
                 self.report(Diagnostic::InternalFlood { ran });
             }
-            if ran % STOP_INTERVAL == STOP_INTERVAL - 1 {
-                self.check_stop();
-            }
             ran += 1;
-            local.internal.pop(&local.shared.internal)
+            local.internal.pop(inbox)
         });
     }
 
@@ -82,22 +82,29 @@ impl Cx {
         self.run_phase(phase, || lane.pop(inbox));
     }
 
-    /// The check phase: the immediates that are there when it begins.
+    /// The check phase: its hook, and the immediates that are there when it begins.
+    fn check(&self) {
+        if self.0.may_go_on() {
+            self.run_hook(&self.0.hooks.check);
+        }
+        self.run_immediates();
+    }
+
+    /// The immediates that are there now.
     pub(crate) fn run_immediates(&self) {
         let local = &*self.0;
-        self.run_hook(&local.hooks.check);
-        if local.immediates.len() == 0 {
+        if local.immediates.is_empty() {
             return;
         }
         let end = local.immediates.end();
         self.run_phase(Phase::Check, || {
             let task = local.immediates.pop_before(end)?;
             local.sub_aside();
-            Some(task)
+            Some(task.into())
         });
     }
 
-    /// The close callbacks that are there when the phase begins.
+    /// The close callbacks that are there now.
     pub(crate) fn run_closes(&self) {
         let local = &*self.0;
         let mut left = local.closes.len();
@@ -107,29 +114,40 @@ impl Cx {
         self.run_phase(Phase::Close, || {
             left = left.checked_sub(1)?;
             local.sub_aside();
-            local.closes.pop()
+            local.closes.pop().map(Ready::from)
         });
     }
 
     /// Runs what `next` gives, each followed by a checkpoint, until it gives no more or the loop is
     /// to end. A panic ends the callback that it came from, and nothing else.
-    fn run_phase(&self, phase: Phase, mut next: impl FnMut() -> Option<Task>) {
+    fn run_phase(&self, phase: Phase, mut next: impl FnMut() -> Option<Ready>) {
         let local = &*self.0;
         // One guard for all callbacks: entering it for each would cost more than many of them do.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
             loop {
                 self.checkpoint();
                 local.phase.set(phase);
-                if !local.may_go_on() {
+                if !self.may_run_next() {
                     return;
                 }
                 let Some(task) = next() else { return };
-                local.ran.set(local.ran.get() + 1);
+                let ran = local.ran.get() + 1;
+                local.ran.set(ran);
+                local.checkpoint.set(ran);
                 task.run(self);
             }
         })) {
             self.uncaught(payload);
         }
+    }
+
+    /// Whether to go on with the next callback. Asks the stop condition now and then.
+    #[inline]
+    fn may_run_next(&self) -> bool {
+        if self.0.ran.get() % STOP_INTERVAL == STOP_INTERVAL - 1 {
+            self.check_stop();
+        }
+        self.0.may_go_on()
     }
 
     /// A checkpoint by itself.
@@ -154,9 +172,9 @@ impl Cx {
         while local.has_microtasks() {
             local.phase.set(Phase::NextTicks);
             self.drain_queue(|| {
-                let task = local.next_ticks.pop()?;
+                let task = local.next_ticks.pop_in_place()?;
                 local.sub_aside();
-                Some(task)
+                Some(Ready::InPlace(task))
             });
             local.phase.set(Phase::Microtasks);
             self.drain_queue(|| local.microtasks.pop(inbox));
@@ -164,41 +182,37 @@ impl Cx {
                 return;
             }
         }
-        // This checkpoint is complete; the next one has the whole budget again.
-        self.restore_allowance();
     }
 
     #[inline]
-    fn drain_queue(&self, mut next: impl FnMut() -> Option<Task>) {
+    fn drain_queue(&self, mut next: impl FnMut() -> Option<Ready>) {
         let local = &*self.0;
-        while local.may_go_on() {
-            let allowance = local.allowance.get();
-            if allowance == 0 {
-                if local.has_microtasks() && !local.breached.replace(true) {
-                    let pending = local.shared.microtasks.len();
-                    self.report(Diagnostic::MicrotaskBudget { pending });
-                }
+        while self.may_run_next() {
+            let ran = local.ran.get();
+            if ran - local.checkpoint.get() >= local.config.microtask_budget {
+                self.breach();
                 return;
             }
             let Some(task) = next() else { return };
-            local.allowance.set(allowance - 1);
-            let ran = local.ran.get() + 1;
-            local.ran.set(ran);
-            if ran.is_multiple_of(STOP_INTERVAL as u64) {
-                self.check_stop();
-            }
+            local.ran.set(ran + 1);
             task.run(self);
         }
     }
 
-    fn restore_allowance(&self) {
-        self.0.allowance.set(self.0.config.microtask_budget);
+    /// The budget of a checkpoint is spent: what is left waits for the next tick.
+    #[cold]
+    fn breach(&self) {
+        let local = &*self.0;
+        if local.has_microtasks() && !local.breached.replace(true) {
+            let pending = local.shared.microtasks.len() + local.next_ticks.len();
+            self.report(Diagnostic::MicrotaskBudget { pending });
+        }
     }
 
-    /// A tick is over: what was put off may be run.
-    pub(crate) fn renew_allowance(&self) {
+    /// What was put off may be run.
+    pub(crate) fn renew_budget(&self) {
         self.0.breached.set(false);
-        self.restore_allowance();
+        self.0.checkpoint.set(self.0.ran.get());
     }
 
     /// Blocks until something happens, unless there is something to do.
@@ -210,14 +224,21 @@ impl Cx {
         }
         let deadline = match wait {
             Wait::Forever => None,
-            Wait::Until(deadline) if deadline <= local.shared.clock.read() => return Ok(()),
-            Wait::Until(deadline) => Some(deadline),
+            Wait::Turn { ran, .. } if ran != local.ran.get() => return Ok(()),
+            Wait::Turn { deadline: Some(deadline), .. }
+                if deadline <= local.shared.clock.read() =>
+            {
+                return Ok(());
+            }
+            Wait::Turn { deadline, .. } => deadline,
             Wait::WhileAlive if !local.is_alive() => return Ok(()),
             Wait::WhileAlive => None,
         };
         self.run_hook(&local.hooks.idle);
         let sleep = &local.shared.sleep;
-        if local.has_work() || local.spin.wait(|| local.has_work() || !sleep.state.is_running()) {
+        if local.has_work()
+            || local.spin.wait(deadline, || local.has_work() || !sleep.state.is_running())
+        {
             return Ok(());
         }
         sleep.sleep(local.shared.via(), deadline, || local.has_work())?;
@@ -273,11 +294,14 @@ impl Cx {
         let hook = &local.hooks.uncaught;
         if !hook.is_set() {
             tracing::error!("{panic}");
+            drop_isolated(panic);
             return;
         }
         let called = catch_unwind(AssertUnwindSafe(|| hook.call(|hook| hook(self, panic))));
         if let Err(payload) = called {
-            tracing::error!("{}, in the uncaught hook", UncaughtPanic::new(Phase::Hook, payload));
+            let panic = UncaughtPanic::new(Phase::Hook, payload);
+            tracing::error!("{panic}, while it dealt with another panic");
+            drop_isolated(panic);
         }
     }
 }

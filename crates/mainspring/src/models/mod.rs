@@ -1,1 +1,57 @@
-//! Models.
+//! Models: small programs around the real code of this crate, of which loom runs every
+//! interleaving, and every value that a load may return under the memory model.
+//!
+//! They are compiled with `--cfg loom` only. `models/run` at the root of the project runs them all;
+//! `models/README.md` says what was explored, and which defects they were seen to find.
+//!
+//! # Conventions
+//!
+//! * The loop runs on a thread of its own, and the model's main thread does nothing but join. A late
+//!   signal may reach the loop's thread at any time, and loom's `join` does not expect one.
+//! * What all threads share is kept by the main thread until it has joined them: the reference
+//!   counts are those of the standard library, whose ordering loom does not see.
+//! * What a model counts, it counts in atomics of the standard library: they are no part of the
+//!   program that is checked, and add nothing to explore.
+
+mod inbox;
+mod park;
+mod ring;
+mod sleep;
+mod whole;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// How much of the interleavings is explored.
+#[derive(Clone, Copy)]
+enum Bound {
+    /// All of them.
+    None,
+    /// Those in which a thread that could go on is interrupted at most so often. Every switch at a
+    /// point where a thread blocks or ends comes on top.
+    Preemptions(usize),
+}
+
+/// Explores `model`, and says how many executions that took.
+fn explore(name: &str, bound: Bound, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = 10_000;
+    builder.preemption_bound = match bound {
+        Bound::None => None,
+        Bound::Preemptions(n) => Some(n),
+    };
+    let executions = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&executions);
+    let start = Instant::now();
+    builder.check(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+    let executions = executions.load(Ordering::Relaxed);
+    let bound = match bound {
+        Bound::None => "exhaustive".to_owned(),
+        Bound::Preemptions(n) => format!("up to {n} preemptions"),
+    };
+    println!("model | {name} | {bound} | {executions} | {:.1} s", start.elapsed().as_secs_f64());
+}

@@ -34,6 +34,10 @@
 //! or under the overflow's lock, where the closed flag is. `close` sets both; when it returns, no
 //! push will be accepted any more, and all that were accepted are counted in `len`.
 
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
 use crate::chunk::ChunkQueue;
 pub(crate) use crate::ring::Refused;
 use crate::ring::Ring;
@@ -105,7 +109,9 @@ impl<T> Inbox<T> {
         }
         overflow.queue.push(make(input));
         overflow.len += 1;
-        self.detour.fetch_or(OVERFLOWING, Ordering::Release);
+        if self.detour.load(Ordering::Relaxed) & OVERFLOWING == 0 {
+            self.detour.fetch_or(OVERFLOWING, Ordering::Release);
+        }
         Ok(())
     }
 
@@ -135,7 +141,7 @@ impl<T> Inbox<T> {
     ///
     /// # Safety
     ///
-    /// As for [`Outlet::pop`], with `outlet` the one of this inbox.
+    /// As for [`Outlet::pop_in_place`], with `outlet` the one of this inbox.
     pub(crate) unsafe fn drain(&self, outlet: &Outlet<T>, mut sink: impl FnMut(T)) {
         while self.ring.len() != 0
             || self.detour.load(Ordering::Acquire) & OVERFLOWING != 0
@@ -212,31 +218,33 @@ impl<T> Inbox<T> {
     }
 }
 
-/// The consumer's part: what it took over from the overflow.
+/// The consumer's part: what it took over from the overflow, and a place for what it took from the ring.
 pub(crate) struct Outlet<T> {
     taken: ChunkQueue<T>,
+    landing: Cell<MaybeUninit<T>>,
 }
 
 impl<T> Outlet<T> {
     pub(crate) const fn new() -> Self {
-        Self { taken: ChunkQueue::new() }
+        Self { taken: ChunkQueue::new(), landing: Cell::new(MaybeUninit::uninit()) }
     }
 
-    /// Takes the next value of `inbox`, if one is complete.
+    /// Gives the next value of `inbox` away, if one is complete, without moving it further than needed.
+    /// Whoever gets it must move it, run it or drop it before the next call.
     ///
     /// # Safety
     ///
     /// One thread at a time may be the consumer of `inbox`, successive consumers must be ordered,
     /// and an inbox has one outlet.
     #[inline]
-    pub(crate) unsafe fn pop(&self, inbox: &Inbox<T>) -> Option<T> {
-        if let Some(value) = self.taken.pop() {
+    pub(crate) unsafe fn pop_in_place(&self, inbox: &Inbox<T>) -> Option<NonNull<T>> {
+        if let Some(value) = self.taken.pop_in_place() {
             inbox.sub_beside();
             return Some(value);
         }
         // SAFETY: passed on to the caller.
         if let Some(value) = unsafe { inbox.ring.pop() } {
-            return Some(value);
+            return Some(self.land(value));
         }
         if inbox.detour.load(Ordering::Acquire) & OVERFLOWING == 0 {
             return None;
@@ -245,11 +253,29 @@ impl<T> Outlet<T> {
         unsafe { self.take_over(inbox) }
     }
 
+    /// Takes the next value of `inbox`, if one is complete.
+    ///
     /// # Safety
     ///
-    /// As for `pop`.
+    /// As for `pop_in_place`.
+    pub(crate) unsafe fn pop(&self, inbox: &Inbox<T>) -> Option<T> {
+        // SAFETY: passed on to the caller.
+        let value = unsafe { self.pop_in_place(inbox) }?;
+        // SAFETY: the value was given away, and is moved before the next call.
+        Some(unsafe { value.read() })
+    }
+
+    #[inline]
+    fn land(&self, value: T) -> NonNull<T> {
+        self.landing.set(MaybeUninit::new(value));
+        NonNull::from(&self.landing).cast()
+    }
+
+    /// # Safety
+    ///
+    /// As for `pop_in_place`.
     #[cold]
-    unsafe fn take_over(&self, inbox: &Inbox<T>) -> Option<T> {
+    unsafe fn take_over(&self, inbox: &Inbox<T>) -> Option<NonNull<T>> {
         {
             let mut overflow = lock(&inbox.overflow);
             if inbox.ring.len() != 0 {
@@ -263,14 +289,14 @@ impl<T> Outlet<T> {
                     // so it makes room for that producer.
                     yield_now();
                 }
-                return value;
+                return value.map(|value| self.land(value));
             }
             self.taken.swap(&overflow.queue);
             inbox.add_beside(overflow.len);
             overflow.len = 0;
             inbox.detour.fetch_and(!OVERFLOWING, Ordering::Release);
         }
-        let value = self.taken.pop()?;
+        let value = self.taken.pop_in_place()?;
         inbox.sub_beside();
         Some(value)
     }

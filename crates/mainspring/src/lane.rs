@@ -38,11 +38,20 @@ impl Lane {
     #[inline]
     pub(crate) fn pop(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
         let turn = self.turn.get();
+        if turn > 0
+            && let Some(task) = self.pop_own(inbox)
+        {
+            self.turn.set(turn - 1);
+            return Some(task);
+        }
+        self.pop_other(inbox)
+    }
+
+    /// The rest of `pop`, kept apart so that the way to the loop's own tasks is short.
+    #[inline(never)]
+    fn pop_other(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
+        let turn = self.turn.get();
         if turn > 0 {
-            if let Some(task) = self.pop_own(inbox) {
-                self.turn.set(turn - 1);
-                return Some(task);
-            }
             return self.pop_sent(inbox);
         }
         if turn > -SHARE
@@ -60,7 +69,8 @@ impl Lane {
     fn pop_own(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
         let task = self.own.pop_in_place()?;
         inbox.sub_beside();
-        Some(Ready::InPlace(task))
+        // SAFETY: the queue has given the task away.
+        Some(unsafe { Ready::new(task) })
     }
 
     #[inline]
@@ -69,8 +79,9 @@ impl Lane {
         // `!Sync` and lives behind an `Rc`), and is the only outlet of that loop's inbox, except for
         // `Shared::finish_undriven` of a loop that was never driven, which excludes the loop by the
         // state.
-        let task = unsafe { self.outlet.pop(inbox) }?;
-        Some(task.into_task().into())
+        let task = unsafe { self.outlet.pop_in_place(inbox) }?;
+        // SAFETY: the outlet has given the task away; a `SendTask` is a `Task` in memory.
+        Some(unsafe { Ready::new(task.cast()) })
     }
 
     /// Takes out everything that is queued, once the inbox is closed.

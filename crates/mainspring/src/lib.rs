@@ -72,6 +72,8 @@ mod local;
 mod models;
 mod owner;
 mod probe;
+#[cfg(all(test, not(loom)))]
+mod races;
 mod ring;
 mod shared;
 mod shutdown;

@@ -14,7 +14,7 @@ use crate::shared::{Shared, drop_isolated};
 use crate::spin::Spin;
 use crate::state::LoopState;
 use crate::sync::Ordering;
-use crate::task::Task;
+use crate::task::{Landing, Task};
 
 /// The loop's own side. Everything is behind a `Cell` or a queue that hands out values, so that no
 /// borrow is held while a callback runs.
@@ -29,6 +29,8 @@ pub(crate) struct Local {
     pub(crate) next_ticks: ChunkQueue<Task>,
     pub(crate) immediates: Immediates,
     pub(crate) closes: ChunkQueue<Task>,
+    /// For immediates and close callbacks.
+    pub(crate) landing: Landing,
     /// What the loop is running now.
     pub(crate) phase: Cell<Phase>,
     /// Whether a call that drives the loop is on the stack, and something that is queued will be run.
@@ -61,6 +63,7 @@ impl Local {
             next_ticks: ChunkQueue::new(),
             immediates: Immediates::new(),
             closes: ChunkQueue::new(),
+            landing: Landing::new(),
             phase: Cell::new(Phase::External),
             driven: Cell::new(false),
             started: Cell::new(false),

@@ -4,6 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(test), allow(dead_code))]
 pub(crate) enum Point {
+    /// The loop found nothing to do, and did not publish Sleeping yet.
+    BeforeSleep,
     /// The loop published Sleeping and did not look for work yet.
     SleepPublished,
     /// The loop looked for work, found none, and did not block yet.

@@ -127,6 +127,7 @@ impl Sleep {
         deadline: Option<Instant>,
         has_work: impl FnOnce() -> bool,
     ) -> io::Result<()> {
+        self.probes.reach(Point::BeforeSleep);
         if !self.state.fall_asleep(via) {
             return Ok(());
         }

@@ -12,11 +12,12 @@
 //! # Invariant
 //!
 //! `data` holds a live closure of the type that `act` was instantiated for, from [`Task::new`] until
-//! either [`Task::run`] or the destructor, whichever comes first, takes it out exactly once.
+//! either [`Ready::run`] or the destructor takes it out. A task is given to one of them, not to both.
 
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
+use std::mem::{MaybeUninit, align_of, size_of};
 use std::ptr::NonNull;
 
 use crate::Cx;
@@ -56,53 +57,56 @@ impl Task {
         };
         Self { data, act, _local: PhantomData }
     }
-
-    /// Runs the callback.
-    #[inline]
-    pub(crate) fn run(self, cx: &Cx) {
-        let mut this = ManuallyDrop::new(self);
-        let act = this.act;
-        // SAFETY: `data` holds the closure that `act` is for; `ManuallyDrop` keeps the destructor
-        // from taking it out a second time, also when the closure panics.
-        unsafe { act(&raw mut this.data, Some(cx)) }
-    }
 }
 
-/// A task that is about to be run.
-pub(crate) enum Ready {
-    /// By value.
-    Moved(Task),
-    /// In its queue, which has given it away. It has to be run before the queue is touched again.
-    InPlace(NonNull<Task>),
-}
+/// A task that its queue has given away, in the place where it was. It has to be run before the queue
+/// is touched again.
+#[must_use = "the task is leaked unless it is run"]
+pub(crate) struct Ready(NonNull<Task>);
 
 impl Ready {
+    /// # Safety
+    ///
+    /// The task at that place is given up to the caller, and stays there until it is run.
+    #[inline]
+    pub(crate) unsafe fn new(task: NonNull<Task>) -> Self {
+        Self(task)
+    }
+
     /// Runs the callback.
     #[inline]
     pub(crate) fn run(self, cx: &Cx) {
-        match self {
-            Self::Moved(task) => task.run(cx),
-            Self::InPlace(task) => {
-                let task = task.as_ptr();
-                // SAFETY: the queue gave the task away, and has not been touched since.
-                let act = unsafe { (*task).act };
-                // SAFETY: `data` holds the closure that `act` is for. `act` moves it out before any
-                // of the closure's code runs, so that code may overwrite the place.
-                unsafe { act(&raw mut (*task).data, Some(cx)) }
-            }
-        }
+        let task = self.0.as_ptr();
+        // SAFETY: the constructor's condition.
+        let act = unsafe { (*task).act };
+        // SAFETY: as above, so `data` holds the closure that `act` is for. `act` moves it out before
+        // any of the closure's code runs, so that code may overwrite the place.
+        unsafe { act(&raw mut (*task).data, Some(cx)) }
     }
 }
 
-impl From<Task> for Ready {
-    fn from(task: Task) -> Self {
-        Self::Moved(task)
+/// A place for a task that was moved out of its queue, until it is run.
+pub(crate) struct Landing(UnsafeCell<MaybeUninit<Task>>);
+
+impl Landing {
+    pub(crate) const fn new() -> Self {
+        Self(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// Puts a task there. The one before has been run.
+    #[inline]
+    pub(crate) fn put(&self, task: Task) -> Ready {
+        // SAFETY: one thread, no reference into the cell is ever made, and nothing that is still to
+        // be run is overwritten: a `Ready` is run before the next one is asked for.
+        let place = unsafe { (*self.0.get()).write(task) };
+        // SAFETY: the task was just put there, and stays until the next call.
+        unsafe { Ready::new(place.into()) }
     }
 }
 
 impl Drop for Task {
     fn drop(&mut self) {
-        // SAFETY: `run` never lets a task that it emptied be dropped, so the closure is still there.
+        // SAFETY: a task that was given away is run through a pointer, and never dropped after that.
         unsafe { (self.act)(&raw mut self.data, None) }
     }
 }
@@ -143,6 +147,7 @@ unsafe fn act_boxed<F: FnOnce(&Cx)>(data: *mut Data, cx: Option<&Cx>) {
 
 /// A task whose closure is `Send`: it can be made on one thread and run or dropped on another.
 #[derive(Debug)]
+#[repr(transparent)]
 pub(crate) struct SendTask(Task);
 
 // SAFETY: the only constructor demands a `Send` closure, and nothing else is inside.
@@ -194,7 +199,7 @@ mod tests {
         let task = Task::new(move |_| capture.set(ballast.iter().sum()));
         assert_eq!(Rc::strong_count(&seen), 2);
         if run {
-            task.run(cx().cx());
+            Landing::new().put(task).run(cx().cx());
         } else {
             drop(task);
         }
@@ -220,7 +225,7 @@ mod tests {
         });
         let event_loop = cx();
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            task.run(event_loop.cx());
+            Landing::new().put(task).run(event_loop.cx());
         }));
         assert!(result.is_err());
         assert_eq!(Rc::strong_count(&seen), 1);

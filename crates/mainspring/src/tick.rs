@@ -100,7 +100,7 @@ impl Cx {
         self.run_phase(Phase::Check, || {
             let task = local.immediates.pop_before(end)?;
             local.sub_aside();
-            Some(task.into())
+            Some(local.landing.put(task))
         });
     }
 
@@ -114,7 +114,7 @@ impl Cx {
         self.run_phase(Phase::Close, || {
             left = left.checked_sub(1)?;
             local.sub_aside();
-            local.closes.pop().map(Ready::from)
+            local.closes.pop().map(|task| local.landing.put(task))
         });
     }
 
@@ -174,7 +174,8 @@ impl Cx {
             self.drain_queue(|| {
                 let task = local.next_ticks.pop_in_place()?;
                 local.sub_aside();
-                Some(Ready::InPlace(task))
+                // SAFETY: the queue has given the task away.
+                Some(unsafe { Ready::new(task) })
             });
             local.phase.set(Phase::Microtasks);
             self.drain_queue(|| local.microtasks.pop(inbox));

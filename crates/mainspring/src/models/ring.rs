@@ -73,14 +73,14 @@ fn transfer(shift: u32, counts: &'static [usize]) {
 // spec: MT-4, MT-5, IN-8, F-22
 #[test]
 fn one_slot_hands_over_one_value_of_each_of_two_producers() {
-    explore("ring: 1 slot, 1 + 1 values", Bound::None, || transfer(0, &[1, 1]));
+    explore("ring: 1 slot, 1 + 1 values", Bound::Preemptions(4), || transfer(0, &[1, 1]));
 }
 
 // spec: MT-4, MT-5, IN-8, F-22
 #[test]
 fn one_slot_hands_over_lap_after_lap() {
     explore("ring: 1 slot, 3 values", Bound::None, || transfer(0, &[3]));
-    explore("ring: 1 slot, 2 + 2 values", Bound::Preemptions(3), || transfer(0, &[2, 2]));
+    explore("ring: 1 slot, 2 + 2 values", Bound::Preemptions(2), || transfer(0, &[2, 2]));
 }
 
 // spec: MT-4, MT-5, IN-8, F-22
@@ -88,7 +88,7 @@ fn one_slot_hands_over_lap_after_lap() {
 fn two_slots_hand_over_several_laps_in_each_producers_order() {
     explore("ring: 2 slots, 1 + 1 values", Bound::None, || transfer(1, &[1, 1]));
     explore("ring: 2 slots, 5 values", Bound::Preemptions(3), || transfer(1, &[5]));
-    explore("ring: 2 slots, 2 + 2 values", Bound::Preemptions(3), || transfer(1, &[2, 2]));
+    explore("ring: 2 slots, 2 + 2 values", Bound::Preemptions(2), || transfer(1, &[2, 2]));
 }
 
 /// Producers that push until they are refused, and a consumer that closes the ring and takes what

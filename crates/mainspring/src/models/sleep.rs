@@ -123,22 +123,22 @@ fn two(via: fn(usize) -> Via) {
 // spec: WK-1, WK-2, WK-3, WK-7, D03, F-2, F-3
 #[test]
 fn a_parked_loop_never_sleeps_through_a_piece_of_work() {
-    explore("sleep: park, 2 sends", Bound::None, || two(|_| Via::Park));
+    explore("sleep: park, 2 producers", Bound::Preemptions(3), || two(|_| Via::Park));
 }
 
 // spec: WK-1, WK-2, WK-3, WK-5, WK-7, D03, F-2, F-3
 #[test]
 fn a_polling_loop_never_sleeps_through_a_piece_of_work() {
-    explore("sleep: poll, 2 sends", Bound::None, || two(|_| Via::Poll));
+    explore("sleep: poll, 2 producers", Bound::Preemptions(3), || two(|_| Via::Poll));
 }
 
 // spec: WK-6, WK-7, F-21
 #[test]
 fn changing_the_primitive_between_two_sleeps_loses_nothing() {
-    explore("sleep: park then poll, 2 sends", Bound::None, || {
+    explore("sleep: park then poll, 2 producers", Bound::Preemptions(3), || {
         two(|n| if n % 2 == 0 { Via::Park } else { Via::Poll });
     });
-    explore("sleep: poll then park, 2 sends", Bound::None, || {
+    explore("sleep: poll then park, 2 producers", Bound::Preemptions(3), || {
         two(|n| if n % 2 == 0 { Via::Poll } else { Via::Park });
     });
 }
@@ -159,8 +159,8 @@ fn again(via: fn(usize) -> Via) {
 // spec: WK-3, WK-4, WK-5, F-3
 #[test]
 fn the_second_sleep_is_ended_as_well_as_the_first() {
-    explore("sleep: park, 1 producer, 2 sends", Bound::None, || again(|_| Via::Park));
-    explore("sleep: poll, 1 producer, 2 sends", Bound::None, || again(|_| Via::Poll));
+    explore("sleep: park, 1 producer twice", Bound::None, || again(|_| Via::Park));
+    explore("sleep: poll, 1 producer twice", Bound::Preemptions(4), || again(|_| Via::Poll));
 }
 
 /// With the real entrance: producers that send so many values each.
@@ -244,8 +244,8 @@ fn terminated(via: Via, force: bool) {
 // spec: ST-3, D01, F-4, WK-3
 #[test]
 fn termination_ends_any_sleep_and_is_never_overwritten() {
-    explore("sleep: park, terminate", Bound::None, || terminated(Via::Park, false));
-    explore("sleep: poll, terminate", Bound::None, || terminated(Via::Poll, true));
+    explore("sleep: park, terminate", Bound::Preemptions(3), || terminated(Via::Park, false));
+    explore("sleep: poll, terminate", Bound::Preemptions(3), || terminated(Via::Poll, true));
 }
 
 // spec: SD-2, F-4, F-7
@@ -274,7 +274,7 @@ fn of_two_that_terminate_exactly_one_begins_it() {
 // spec: WK-8, F-20
 #[test]
 fn a_source_that_is_closed_while_signals_are_on_their_way_stays_closed() {
-    explore("sleep: poll, close the source", Bound::None, || {
+    explore("sleep: poll, close the source", Bound::Preemptions(3), || {
         with_loop(
             true,
             |shared| {

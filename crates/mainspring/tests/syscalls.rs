@@ -1,0 +1,252 @@
+//! System calls, counted by strace.
+//!
+//! Each test starts a program of its own under strace: this file again, with a scenario named in the
+//! environment. The scenario marks what is to be counted by asking for the metadata of a path that does
+//! not exist. The tests are ignored by default because they need strace; `tools/test` runs them.
+#![cfg(target_os = "linux")]
+
+use std::collections::HashMap;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mainspring::{EventLoop, FastPathMode, Handle, LoopState};
+
+const KEY: &str = "MAINSPRING_SYSCALLS";
+
+/// Appears in the trace, on the thread that calls it.
+fn mark(name: &str) {
+    assert!(std::fs::metadata(format!("/no/such/mark/{name}")).is_err());
+}
+
+/// What one thread called between two marks.
+struct Section {
+    name: String,
+    /// The line of the trace on which it begins.
+    line: usize,
+    calls: Vec<(usize, String)>,
+}
+
+/// Runs `scenario` of this file under strace.
+fn trace(scenario: &str, mode: FastPathMode) -> Vec<Section> {
+    let file = std::env::temp_dir()
+        .join(format!("mainspring-{}-{scenario}-{mode:?}.strace", std::process::id()));
+    let status = Command::new("strace")
+        .args(["-f", "-qq", "-o"])
+        .arg(&file)
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "the_scenario", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(KEY, format!("{scenario} {mode:?}"))
+        .status()
+        .expect("strace is needed: install it with the system's package manager");
+    assert!(status.success());
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+
+    let mut open: HashMap<String, Section> = HashMap::new();
+    let mut done = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let (thread, call) = line.split_once(char::is_whitespace).unwrap();
+        let call = call.trim_start();
+        if let Some((_, rest)) = call.split_once("/no/such/mark/") {
+            let name = rest.split('"').next().unwrap();
+            if let Some(section) = open.remove(thread) {
+                assert_eq!(name, "end");
+                done.push(section);
+            } else {
+                let section = Section { name: name.to_owned(), line: number, calls: Vec::new() };
+                open.insert(thread.to_owned(), section);
+            }
+        } else if let Some(section) = open.get_mut(thread)
+            // The end of a call that another thread's line interrupted was counted at its beginning.
+            && !call.starts_with("<... ")
+        {
+            section.calls.push((number, call.to_owned()));
+        }
+    }
+    assert!(open.is_empty());
+    done
+}
+
+/// The body of the traced program.
+#[test]
+#[ignore = "the program that the other tests trace"]
+fn the_scenario() {
+    let Ok(scenario) = std::env::var(KEY) else { return };
+    let (scenario, mode) = scenario.split_once(' ').unwrap();
+    let mode = if mode == "Auto" { FastPathMode::Auto } else { FastPathMode::Disabled };
+    match scenario {
+        "awake" => awake(mode),
+        "asleep" => asleep(mode),
+        "idle" => idle(mode),
+        _ => unreachable!(),
+    }
+}
+
+/// A loop on its own thread.
+fn start(mode: FastPathMode) -> (Handle, thread::JoinHandle<()>) {
+    let (send, receive) = std::sync::mpsc::channel();
+    let thread = thread::spawn(move || {
+        let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+        send.send(event_loop.handle()).unwrap();
+        event_loop.run().unwrap();
+    });
+    (receive.recv().unwrap(), thread)
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
+        thread::yield_now();
+    }
+}
+
+const SUBMITS: usize = 1_000;
+
+/// Submits to a loop that is kept awake by a callback.
+fn awake(mode: FastPathMode) {
+    let (handle, thread) = start(mode);
+    for _ in 0..10 {
+        let busy = Arc::new(AtomicBool::new(false));
+        let release = Arc::new(AtomicBool::new(false));
+        let (is_busy, is_released) = (Arc::clone(&busy), Arc::clone(&release));
+        handle
+            .submit(move |_| {
+                is_busy.store(true, Ordering::Release);
+                while !is_released.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+            })
+            .unwrap();
+        wait_until(|| busy.load(Ordering::Acquire));
+        mark("submits");
+        for _ in 0..SUBMITS {
+            handle.submit(|_| ()).unwrap();
+            handle.submit_internal(|_| ()).unwrap();
+            handle.queue_microtask(|_| ()).unwrap();
+        }
+        mark("end");
+        release.store(true, Ordering::Release);
+        wait_until(|| handle.pending() == 0);
+    }
+    handle.close();
+    thread.join().unwrap();
+}
+
+const PRODUCERS: usize = 8;
+const SLEEPS: usize = 20;
+
+/// Several threads submit to a loop that sleeps. The first task keeps the loop awake until all have.
+fn asleep(mode: FastPathMode) {
+    let (handle, thread) = start(mode);
+    for _ in 0..SLEEPS {
+        wait_until(|| handle.state() == LoopState::Sleeping);
+        let go = Arc::new(AtomicBool::new(false));
+        let submitted = Arc::new(AtomicUsize::new(0));
+        let producers: Vec<_> = (0..PRODUCERS)
+            .map(|_| {
+                let (go, submitted) = (Arc::clone(&go), Arc::clone(&submitted));
+                let handle = handle.clone();
+                thread::spawn(move || {
+                    wait_until(|| go.load(Ordering::Acquire));
+                    let all = Arc::clone(&submitted);
+                    let task = move |_: &mainspring::Cx| {
+                        while all.load(Ordering::Acquire) < PRODUCERS {
+                            std::hint::spin_loop();
+                        }
+                    };
+                    mark("race");
+                    handle.submit(task).unwrap();
+                    submitted.fetch_add(1, Ordering::Release);
+                    mark("end");
+                })
+            })
+            .collect();
+        go.store(true, Ordering::Release);
+        producers.into_iter().for_each(|producer| producer.join().unwrap());
+    }
+    handle.close();
+    thread.join().unwrap();
+}
+
+/// A loop with nothing to do, observed for a while. How long does not matter for the result.
+fn idle(mode: FastPathMode) {
+    let (send, receive) = std::sync::mpsc::channel();
+    let thread = thread::spawn(move || {
+        let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+        send.send(event_loop.handle()).unwrap();
+        event_loop.cx().submit(|_| ()).unwrap();
+        event_loop.run_until_idle().unwrap();
+        mark("idle");
+        event_loop.run().unwrap();
+        mark("end");
+    });
+    let handle: Handle = receive.recv().unwrap();
+    wait_until(|| handle.state() == LoopState::Sleeping);
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(handle.state(), LoopState::Sleeping);
+    mark("closing");
+    handle.close();
+    mark("end");
+    thread.join().unwrap();
+}
+
+const MODES: [FastPathMode; 2] = [FastPathMode::Auto, FastPathMode::Disabled];
+
+// spec: WK-2, IN-8
+#[test]
+#[ignore = "needs strace: run by tools/test"]
+fn a_submit_to_a_loop_that_is_awake_makes_no_system_call() {
+    for mode in MODES {
+        let sections = trace("awake", mode);
+        assert_eq!(sections.len(), 10);
+        for section in sections {
+            // The queues grow in the first rounds, and memory may have to be asked for.
+            let calls: Vec<_> = section
+                .calls
+                .iter()
+                .filter(|(_, call)| {
+                    !["mmap", "munmap", "brk", "mprotect", "madvise"]
+                        .iter()
+                        .any(|memory| call.starts_with(memory))
+                })
+                .collect();
+            assert_eq!(section.name, "submits");
+            assert!(calls.is_empty(), "{mode:?}: {calls:?}");
+        }
+    }
+}
+
+// spec: WK-3, WK-6
+#[test]
+#[ignore = "needs strace: run by tools/test"]
+fn a_sleeping_loop_is_woken_by_one_system_call_however_many_producers_race() {
+    for mode in MODES {
+        let sections = trace("asleep", mode);
+        assert_eq!(sections.len(), SLEEPS * PRODUCERS);
+        let wakes: Vec<_> = sections
+            .iter()
+            .flat_map(|section| &section.calls)
+            .filter(|(_, call)| match mode {
+                FastPathMode::Auto => call.starts_with("futex(") && call.contains("FUTEX_WAKE"),
+                _ => call.starts_with("write("),
+            })
+            .collect();
+        assert_eq!(wakes.len(), SLEEPS, "{mode:?}: {wakes:?}");
+    }
+}
+
+// spec: TK-4
+#[test]
+#[ignore = "needs strace: run by tools/test"]
+fn an_idle_loop_makes_one_system_call_and_stays_in_it() {
+    for mode in MODES {
+        let sections = trace("idle", mode);
+        let find = |name| sections.iter().find(|section| section.name == name).unwrap();
+        let end = find("closing").line;
+        let calls: Vec<_> = find("idle").calls.iter().filter(|call| call.0 < end).collect();
+        assert_eq!(calls.len(), 1, "{mode:?}: {calls:?}");
+        assert!(calls[0].1.contains("FUTEX_WAIT") || calls[0].1.contains("poll"), "{calls:?}");
+    }
+}

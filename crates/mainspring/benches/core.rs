@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group};
 use mainspring::{Cx, EventLoop, Handle, LoopState};
 
 /// Counts on the consumer's thread, visible to others, without an atomic read-modify-write.
@@ -62,7 +62,7 @@ fn posting(
 
 fn submit(criterion: &mut Criterion) {
     for producers in [1, 2] {
-        let mut group = criterion.benchmark_group(format!("submit, {producers} producers"));
+        let mut group = criterion.benchmark_group(format!("submit, {producers} producer(s)"));
         group.throughput(Throughput::Elements(1));
         group.bench_function("mainspring", |bencher| {
             bencher.iter_custom(|total| {
@@ -105,6 +105,38 @@ fn submit(criterion: &mut Criterion) {
                         }
                         for task in taken.drain(..) {
                             task();
+                        }
+                    }
+                })
+            });
+        });
+        group.bench_function("floor/locked vec of inline closures", |bencher| {
+            bencher.iter_custom(|total| {
+                /// As large as the loop's own task.
+                struct Inline([usize; 6], fn(&[usize; 6]));
+                let queue: Arc<Mutex<Vec<Inline>>> = Arc::default();
+                let count = Arc::new(Count::default());
+                let counter = Arc::clone(&count);
+                let shared = Arc::clone(&queue);
+                let post = move |share| {
+                    for _ in 0..share {
+                        let mut data = [0; 6];
+                        data[0] = std::ptr::from_ref(unsafe_share(&counter)).expose_provenance();
+                        shared.lock().unwrap().push(Inline(data, |data| {
+                            // SAFETY: the counter is alive, see `unsafe_share`.
+                            unsafe { &*std::ptr::with_exposed_provenance::<Count>(data[0]) }.bump();
+                        }));
+                    }
+                };
+                posting(producers, total, post, || {
+                    let mut taken: Vec<Inline> = Vec::new();
+                    while count.get() < total {
+                        std::mem::swap(&mut *queue.lock().unwrap(), &mut taken);
+                        if taken.is_empty() {
+                            thread::yield_now();
+                        }
+                        for task in taken.drain(..) {
+                            (task.1)(&task.0);
                         }
                     }
                 })
@@ -252,7 +284,8 @@ impl Cores {
     fn pin(core: usize) {
         let mut set = rustix::thread::CpuSet::new();
         set.set(core);
-        rustix::thread::sched_setaffinity(None, &set).unwrap();
+        // On a machine with one core, the second one is the same.
+        let _ = rustix::thread::sched_setaffinity(None, &set);
     }
 
     fn pin_pinger(self) {
@@ -278,7 +311,7 @@ impl Cores {
         for core in 0..thread::available_parallelism().map_or(2, |n| n.get().max(2)) {
             set.set(core);
         }
-        rustix::thread::sched_setaffinity(None, &set).unwrap();
+        let _ = rustix::thread::sched_setaffinity(None, &set);
     }
 }
 
@@ -426,4 +459,47 @@ criterion_group! {
         .sample_size(30);
     targets = submit, local_submit, chains, ping_pong_sleeping, ping_pong_hot
 }
-criterion_main!(benches);
+
+fn main() {
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+    if !std::env::args().any(|argument| argument == "--test") {
+        compare();
+    }
+}
+
+/// Prints each group's medians, and how they relate to the floors, from what criterion has stored.
+fn compare() {
+    let Some(root) = std::env::current_exe()
+        .ok()
+        .and_then(|exe| Some(exe.ancestors().nth(3)?.join("criterion")))
+    else {
+        return;
+    };
+    let median = |path: &std::path::Path| -> Option<f64> {
+        let text = std::fs::read_to_string(path.join("new/estimates.json")).ok()?;
+        let median = text.split_once("\"median\"")?.1;
+        let estimate = median.split_once("\"point_estimate\":")?.1;
+        estimate.split([',', '}']).next()?.trim().parse().ok()
+    };
+    println!("\n{:<46} {:>14} {:>14}  of the floor", "", "mainspring", "floor");
+    let mut groups: Vec<_> = std::fs::read_dir(root).into_iter().flatten().flatten().collect();
+    groups.sort_by_key(std::fs::DirEntry::file_name);
+    for group in groups {
+        let Some(ours) = median(&group.path().join("mainspring")) else { continue };
+        let mut floors: Vec<_> =
+            std::fs::read_dir(group.path()).into_iter().flatten().flatten().collect();
+        floors.sort_by_key(std::fs::DirEntry::file_name);
+        for floor in floors {
+            let name = floor.file_name().to_string_lossy().into_owned();
+            if let (Some(name), Some(floor)) = (name.strip_prefix("floor_"), median(&floor.path()))
+            {
+                let group = group.file_name().to_string_lossy().into_owned();
+                println!(
+                    "{group:<46} {ours:>11.1} ns {floor:>11.1} ns  {:>5.2}  {name}",
+                    ours / floor
+                );
+            }
+        }
+    }
+}

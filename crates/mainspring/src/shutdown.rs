@@ -168,6 +168,7 @@ impl Cx {
         let shared = &*local.shared;
         while local.may_go_on() {
             self.renew_budget();
+            let ran = local.ran.get();
             self.run_lane(Phase::External, &local.external, &shared.external);
             self.run_lane(Phase::Internal, &local.internal, &shared.internal);
             self.run_microtasks();
@@ -176,7 +177,7 @@ impl Cx {
             if left == 0 {
                 return;
             }
-            if !local.has_work() {
+            if local.ran.get() == ran {
                 // A push was accepted and is not complete yet.
                 yield_now();
             }

@@ -7,6 +7,7 @@
 //! traffic stops, the loop looks once at the most, and then blocks.
 
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::sync::spin_loop;
@@ -30,7 +31,10 @@ pub(crate) struct Spin {
 impl Spin {
     /// Never spins where it cannot help: with one processor, nobody else can make progress.
     pub(crate) fn new(max: Duration) -> Self {
-        let alone = std::thread::available_parallelism().map_or(true, |n| n.get() == 1);
+        // Asking takes several system calls, so it is done once.
+        static ALONE: OnceLock<bool> = OnceLock::new();
+        let alone = *ALONE
+            .get_or_init(|| std::thread::available_parallelism().map_or(true, |n| n.get() == 1));
         let max = if alone || cfg!(loom) { Duration::ZERO } else { max };
         Self { max, skip: Cell::new(0), backoff: Cell::new(0) }
     }

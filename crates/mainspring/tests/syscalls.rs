@@ -33,15 +33,15 @@ struct Section {
 fn trace(scenario: &str, mode: FastPathMode) -> Vec<Section> {
     let file = std::env::temp_dir()
         .join(format!("mainspring-{}-{scenario}-{mode:?}.strace", std::process::id()));
-    let status = Command::new("strace")
+    let output = Command::new("strace")
         .args(["-f", "-qq", "-o"])
         .arg(&file)
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "the_scenario", "--ignored", "--nocapture", "--test-threads=1"])
         .env(KEY, format!("{scenario} {mode:?}"))
-        .status()
+        .output()
         .expect("strace is needed: install it with the system's package manager");
-    assert!(status.success());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
 

@@ -5,7 +5,7 @@
 //! the cells); each value is dropped exactly once (loom tracks them); and when the ring is closed,
 //! exactly what was accepted comes out.
 //!
-//! Bounded: capacities 1 and 2, at most four values.
+//! Bounded: capacities 1 and 2, at most five values.
 
 use loom::alloc::Track;
 use loom::thread;
@@ -23,39 +23,31 @@ fn pop(ring: &Ring<Value>) -> Option<(usize, usize)> {
     unsafe { ring.pop() }.map(Track::into_inner)
 }
 
-/// Pushes, and waits while there is no room.
-fn push(ring: &Ring<Value>, producer: usize, number: usize) {
-    let mut value = Track::new((producer, number));
-    while let Err((refused, back)) = ring.push(value, |value| value) {
-        assert_eq!(refused, Refused::Full);
-        value = back;
-        thread::yield_now();
-    }
-}
-
-/// Producers that push so many values each, and a consumer that takes them all.
-fn transfer(shift: u32, counts: &'static [usize]) {
+/// A producer that pushes so many values, waiting while there is no room, and a consumer that takes
+/// them all.
+fn stream(shift: u32, count: usize) {
     let ring = Arc::new(Ring::new(shift));
-    let producers: Vec<_> = counts
-        .iter()
-        .enumerate()
-        .map(|(producer, &count)| {
-            let ring = Arc::clone(&ring);
-            thread::spawn(move || {
-                for number in 0..count {
-                    push(&ring, producer, number);
+    let producer = {
+        let ring = Arc::clone(&ring);
+        thread::spawn(move || {
+            for number in 0..count {
+                let mut value = Track::new((0, number));
+                while let Err((refused, back)) = ring.push(value, |value| value) {
+                    assert_eq!(refused, Refused::Full);
+                    value = back;
+                    thread::yield_now();
                 }
-            })
+            }
         })
-        .collect();
-    let mut next = vec![0; counts.len()];
-    while next != counts {
+    };
+    let mut next = 0;
+    while next != count {
         // What it says it has, it has.
         let ready = ring.is_ready();
         match pop(&ring) {
-            Some((producer, number)) => {
-                assert_eq!(number, next[producer], "each producer's order");
-                next[producer] += 1;
+            Some(value) => {
+                assert_eq!(value, (0, next), "in order");
+                next += 1;
             }
             None => {
                 assert!(!ready);
@@ -63,32 +55,72 @@ fn transfer(shift: u32, counts: &'static [usize]) {
             }
         }
     }
+    producer.join().unwrap();
+    check_empty(&ring);
+}
+
+// spec: MT-4, MT-5, F-22
+#[test]
+fn the_slots_hand_over_lap_after_lap() {
+    explore("ring: 1 slot, 3 values", Bound::None, || stream(0, 3));
+    explore("ring: 2 slots, 5 values", Bound::Preemptions(3), || stream(1, 5));
+}
+
+/// An empty ring is as good as a new one: no slot was lost.
+fn check_empty(ring: &Ring<Value>) {
+    assert_eq!(ring.len(), 0);
+    assert!(pop(ring).is_none(), "nothing comes twice");
+    for number in 0..ring.capacity() {
+        assert!(ring.push(Track::new((0, number)), |value| value).is_ok());
+    }
+    let refused = ring.push(Track::new((0, 0)), |value| value);
+    assert!(matches!(refused, Err((Refused::Full, _))));
+    for number in 0..ring.capacity() {
+        assert_eq!(pop(ring), Some((0, number)));
+    }
+}
+
+/// Two producers that try to push so many values each, and a consumer that looks so often while they
+/// do, and takes the rest afterwards. Nobody waits, so nothing is explored twice.
+fn share(shift: u32, counts: [usize; 2], looks: usize) {
+    let ring = Arc::new(Ring::new(shift));
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let producers = [0, 1].map(|producer| {
+        let (ring, accepted) = (Arc::clone(&ring), Arc::clone(&accepted));
+        thread::spawn(move || {
+            for number in 0..counts[producer] {
+                match ring.push(Track::new((producer, number)), |value| value) {
+                    Ok(()) => drop(accepted.fetch_add(1, Ordering::Relaxed)),
+                    Err((refused, _)) => assert_eq!(refused, Refused::Full),
+                }
+            }
+        })
+    });
+    let mut received = Vec::new();
+    for _ in 0..looks {
+        received.extend(pop(&ring));
+    }
     for producer in producers {
         producer.join().unwrap();
     }
-    assert_eq!(ring.len(), 0);
-    assert!(pop(&ring).is_none(), "nothing comes twice");
+    while let Some(value) = pop(&ring) {
+        received.push(value);
+    }
+    assert_eq!(received.len(), accepted.load(Ordering::Relaxed), "accepted equals received");
+    for (i, later) in received.iter().enumerate() {
+        let earlier = received[..i].iter().rfind(|earlier| earlier.0 == later.0);
+        assert!(earlier.is_none_or(|earlier| earlier.1 < later.1), "each producer's order, once");
+    }
+    check_empty(&ring);
 }
 
 // spec: MT-4, MT-5, IN-8, F-22
 #[test]
-fn one_slot_hands_over_one_value_of_each_of_two_producers() {
-    explore("ring: 1 slot, 1 + 1 values", Bound::Preemptions(4), || transfer(0, &[1, 1]));
-}
-
-// spec: MT-4, MT-5, IN-8, F-22
-#[test]
-fn one_slot_hands_over_lap_after_lap() {
-    explore("ring: 1 slot, 3 values", Bound::None, || transfer(0, &[3]));
-    explore("ring: 1 slot, 2 + 2 values", Bound::Preemptions(2), || transfer(0, &[2, 2]));
-}
-
-// spec: MT-4, MT-5, IN-8, F-22
-#[test]
-fn two_slots_hand_over_several_laps_in_each_producers_order() {
-    explore("ring: 2 slots, 1 + 1 values", Bound::None, || transfer(1, &[1, 1]));
-    explore("ring: 2 slots, 5 values", Bound::Preemptions(3), || transfer(1, &[5]));
-    explore("ring: 2 slots, 2 + 2 values", Bound::Preemptions(2), || transfer(1, &[2, 2]));
+fn two_producers_share_the_slots_without_losing_or_doubling_a_value() {
+    explore("ring: 1 slot, 1 + 1 values", Bound::None, || share(0, [1, 1], 2));
+    explore("ring: 2 slots, 1 + 1 values", Bound::None, || share(1, [1, 1], 2));
+    explore("ring: 1 slot, 2 + 1 values", Bound::Preemptions(3), || share(0, [2, 1], 2));
+    explore("ring: 2 slots, 2 + 2 values", Bound::Preemptions(3), || share(1, [2, 2], 3));
 }
 
 /// Producers that push until they are refused, and a consumer that closes the ring and takes what

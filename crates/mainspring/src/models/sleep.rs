@@ -99,11 +99,11 @@ fn with_loop(
     assert!(signalled <= published, "{signalled} signals for {published} sleeps");
 }
 
-/// A loop that sleeps until two pieces of work have come; `via` gives the primitive for its nth sleep.
-fn receive(shared: &Shared, via: fn(usize) -> Via) {
+/// A loop that sleeps until so much work has come; `via` gives the primitive for its nth sleep.
+fn receive(shared: &Shared, wanted: usize, via: fn(usize) -> Via) {
     for sleep in 0.. {
         let seen = shared.work();
-        if seen == 2 {
+        if seen >= wanted {
             return;
         }
         shared.sleep.sleep(via(sleep), None, || shared.work() != seen).unwrap();
@@ -111,10 +111,10 @@ fn receive(shared: &Shared, via: fn(usize) -> Via) {
 }
 
 /// Two producers with a piece of work each.
-fn two(via: fn(usize) -> Via) {
+fn two(wanted: usize, via: fn(usize) -> Via) {
     with_loop(
         true,
-        move |shared| receive(shared, via),
+        move |shared| receive(shared, wanted, via),
         vec![Box::new(Shared::send), Box::new(Shared::send)],
         |shared| assert_eq!(shared.sleep.state.load(), LoopState::Running),
     );
@@ -123,23 +123,25 @@ fn two(via: fn(usize) -> Via) {
 // spec: WK-1, WK-2, WK-3, WK-7, D03, F-2, F-3
 #[test]
 fn a_parked_loop_never_sleeps_through_a_piece_of_work() {
-    explore("sleep: park, 2 producers", Bound::Preemptions(3), || two(|_| Via::Park));
+    explore("sleep: park, first of 2 producers", Bound::None, || two(1, |_| Via::Park));
+    explore("sleep: park, 2 producers", Bound::Preemptions(3), || two(2, |_| Via::Park));
 }
 
 // spec: WK-1, WK-2, WK-3, WK-5, WK-7, D03, F-2, F-3
 #[test]
 fn a_polling_loop_never_sleeps_through_a_piece_of_work() {
-    explore("sleep: poll, 2 producers", Bound::Preemptions(3), || two(|_| Via::Poll));
+    explore("sleep: poll, first of 2 producers", Bound::None, || two(1, |_| Via::Poll));
+    explore("sleep: poll, 2 producers", Bound::Preemptions(3), || two(2, |_| Via::Poll));
 }
 
 // spec: WK-6, WK-7, F-21
 #[test]
 fn changing_the_primitive_between_two_sleeps_loses_nothing() {
     explore("sleep: park then poll, 2 producers", Bound::Preemptions(3), || {
-        two(|n| if n % 2 == 0 { Via::Park } else { Via::Poll });
+        two(2, |n| if n % 2 == 0 { Via::Park } else { Via::Poll });
     });
     explore("sleep: poll then park, 2 producers", Bound::Preemptions(3), || {
-        two(|n| if n % 2 == 0 { Via::Poll } else { Via::Park });
+        two(2, |n| if n % 2 == 0 { Via::Poll } else { Via::Park });
     });
 }
 
@@ -147,7 +149,7 @@ fn changing_the_primitive_between_two_sleeps_loses_nothing() {
 fn again(via: fn(usize) -> Via) {
     with_loop(
         true,
-        move |shared| receive(shared, via),
+        move |shared| receive(shared, 2, via),
         vec![Box::new(|shared| {
             shared.send();
             shared.send();

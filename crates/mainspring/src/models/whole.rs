@@ -131,20 +131,36 @@ fn a_loop_runs_what_comes_through_every_lane_and_ends() {
     });
 }
 
-fn submit_twice(handle: &Handle, log: &Arc<Log>) {
+fn end(handle: &Handle, _: &Arc<Log>) {
+    end_from_inside(handle);
+}
+
+fn submit(handle: &Handle, log: &Arc<Log>) {
     log.accept(handle.submit(log.task(1, 0)));
+}
+
+fn submit_internal(handle: &Handle, log: &Arc<Log>) {
     log.accept(handle.submit_internal(log.task(2, 0)));
+}
+
+fn queue_microtask(handle: &Handle, log: &Arc<Log>) {
+    log.accept(handle.queue_microtask(log.task(3, 0)));
 }
 
 // spec: IN-4, IN-8, WK-3, WK-7, SD-1, F-33
 #[test]
 fn what_was_accepted_while_another_thread_ends_the_loop_runs_exactly_once() {
-    for (name, mode) in [
-        ("loop: parks, 2 producers, one ends it", FastPathMode::Auto),
-        ("loop: polls, 2 producers, one ends it", FastPathMode::Disabled),
-    ] {
+    let park = FastPathMode::Auto;
+    let poll = FastPathMode::Disabled;
+    let models: [(&str, FastPathMode, &'static [Producer]); 4] = [
+        ("loop: parks, submit races with the end", park, &[end, submit]),
+        ("loop: polls, submit races with the end", poll, &[end, submit]),
+        ("loop: parks, internal races with the end", park, &[end, submit_internal]),
+        ("loop: parks, microtask races with the end", park, &[end, queue_microtask]),
+    ];
+    for (name, mode, producers) in models {
         explore(name, Bound::Preemptions(2), move || {
-            let (result, log) = with_loop(mode, &[submit_then_end, submit_twice]);
+            let (result, log) = with_loop(mode, producers);
             result.unwrap();
             log.check();
         });
@@ -198,7 +214,7 @@ fn both_of_two_shutdowns_return() {
 fn switch_then_submit(handle: &Handle, log: &Arc<Log>) {
     // Refused once the loop has terminated.
     let _ = handle.set_fast_path(FastPathMode::Disabled);
-    log.accept(handle.submit_internal(log.task(3, 0)));
+    log.accept(handle.submit_internal(log.task(4, 0)));
 }
 
 // spec: WK-6, F-21

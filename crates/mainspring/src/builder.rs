@@ -115,7 +115,8 @@ impl Builder {
     }
 
     /// How many external tasks may wait; one more is refused as overload. 100,000 by default; at
-    /// least 1.
+    /// least 1. Threads that submit at the very moment at which the loop takes tasks out may exceed it
+    /// by one each.
     ///
     /// ```
     /// use mainspring::{EventLoop, Refusal};

@@ -32,10 +32,10 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 /// Entries in a chunk.
-pub(crate) const CHUNK: usize = 128;
+const CHUNK: usize = 128;
 
 /// Chunks kept for reuse: enough for a tick's worth of tasks at the default budget.
-pub(crate) const SPARES: usize = 8;
+const SPARES: usize = 8;
 
 struct Chunk<T> {
     next: *mut Chunk<T>,

@@ -1,6 +1,7 @@
 //! The loop's time: a monotonic anchor, and how long ago that was when the tick began.
 //!
-//! This is the only place from which time reaches the loop.
+//! This is where a tick gets its time from. Waits for other threads, and the limits of the real waits that
+//! the system makes, are in real time on purpose.
 
 use std::time::{Duration, Instant};
 
@@ -28,9 +29,14 @@ impl Clock {
     /// Caches the real time.
     #[inline]
     pub(crate) fn refresh(&self) {
-        let offset = self.read().saturating_duration_since(self.anchor);
+        self.offset.store(self.number(self.read()), Ordering::Relaxed);
+    }
+
+    /// A time as nanoseconds from the anchor.
+    #[inline]
+    pub(crate) fn number(&self, time: Instant) -> u64 {
         // 2^64 nanoseconds are 584 years.
-        self.offset.store(offset.as_nanos() as u64, Ordering::Relaxed);
+        time.saturating_duration_since(self.anchor).as_nanos() as u64
     }
 
     /// The cached time.

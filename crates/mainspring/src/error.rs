@@ -59,7 +59,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::AlreadyRunning => "the loop is being driven already; wait for that to return",
-            Self::Terminated => "the loop has terminated or begun to; build a new one",
+            Self::Terminated => {
+                "the loop has terminated or has begun to; to go on, build a new one"
+            }
             Self::Overloaded => {
                 "the external lane is at its high-water mark; try again later or raise the mark"
             }
@@ -85,7 +87,11 @@ impl fmt::Display for Error {
                 return write!(f, "the option `{option}` must be {expected}");
             }
             Self::DeadlineExceeded { left } => {
-                return write!(f, "the deadline of the shutdown passed with {left} callbacks left");
+                return write!(
+                    f,
+                    "the deadline of the shutdown passed with {left} callbacks left, which are dropped; \
+                     give it more time to run them"
+                );
             }
             Self::Io(error) => return write!(f, "the operating system refused: {error}"),
         };

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::builder::Config;
 use crate::current::Entered;
+use crate::fault::log_isolated;
 use crate::hooks::Hooks;
 use crate::local::Local;
 use crate::shared::Shared;
@@ -276,7 +277,8 @@ impl EventLoop {
         let ran = local.ran.get();
         let driving = self.enter()?;
         // A time too far away to be represented is for ever.
-        let deadline = timeout.into().and_then(|timeout| Instant::now().checked_add(timeout));
+        let now = local.shared.clock.read();
+        let deadline = timeout.into().and_then(|timeout| now.checked_add(timeout));
         let result = driving.step(Wait::Turn { deadline, ran });
         // A wake that came before, or meanwhile, is answered by the return.
         local.shared.take_wake();
@@ -331,15 +333,13 @@ impl EventLoop {
         if local.finished.get() {
             return Err(Error::Terminated);
         }
-        match local.shared.sleep.state.claim() {
-            Ok(()) => local.started.set(true),
-            Err(LoopState::Terminating | LoopState::Terminated) if !local.started.get() => {
+        if !local.started.get() {
+            if let Err(error) = local.shared.sleep.state.claim() {
+                // Another thread has terminated it, or is about to.
                 self.bury();
-                return Err(Error::Terminated);
+                return Err(error);
             }
-            // Driven before, and not terminated since, or only begun to.
-            Err(_) if local.started.get() => {}
-            Err(_) => return Err(Error::AlreadyRunning),
+            local.started.set(true);
         }
         local.driven.set(true);
         let driving = Driving { cx: &self.cx, _entered: Entered::new(&self.cx) };
@@ -377,7 +377,7 @@ impl Driving<'_> {
             if hook.is_set() {
                 self.cx.call_hook(|| hook.call(|hook| hook(self.cx, error)));
             } else {
-                tracing::error!(%error, "the poller failed, so the loop shuts down");
+                log_isolated(|| tracing::error!(%error, "the poller failed, so the loop ends"));
             }
             shared.begin_termination(false);
         }
@@ -393,7 +393,16 @@ impl Drop for Driving<'_> {
 
 impl Drop for EventLoop {
     fn drop(&mut self) {
+        /// Resets the pointer, whatever happens: soundness depends on it.
+        struct Disown<'a>(&'a Shared);
+        impl Drop for Disown<'_> {
+            fn drop(&mut self) {
+                // SAFETY: null.
+                unsafe { self.0.owner.set(std::ptr::null()) };
+            }
+        }
         let local = &*self.cx.0;
+        let _disown = Disown(&local.shared);
         if !local.finished.get() {
             let from = local.shared.begin_termination(true).from;
             if from.is_ending() && !local.started.get() {
@@ -405,8 +414,6 @@ impl Drop for EventLoop {
                 local.driven.set(false);
             }
         }
-        // SAFETY: null.
-        unsafe { local.shared.owner.set(std::ptr::null()) };
     }
 }
 

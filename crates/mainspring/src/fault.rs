@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What the loop does with a panic of a callback.
 ///
@@ -142,4 +143,19 @@ impl fmt::Display for UncaughtPanic {
         let message = self.message().unwrap_or("(a payload that is not text)");
         write!(f, "a callback of phase `{}` panicked: {message}", self.phase)
     }
+}
+
+/// Drops a value of the user. A destructor that panics does not get further than this.
+pub(crate) fn drop_isolated<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        // The payload's own destructor might panic, too.
+        std::mem::forget(payload);
+        log_isolated(|| tracing::error!("a destructor of a dropped value panicked"));
+    }
+}
+
+/// Logs something. Whoever receives it is code of the user, and a panic of that does not get further
+/// than this.
+pub(crate) fn log_isolated(log: impl FnOnce()) {
+    std::mem::forget(catch_unwind(AssertUnwindSafe(log)));
 }

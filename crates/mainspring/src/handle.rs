@@ -20,7 +20,8 @@ use crate::{Cx, Error, FastPathMode, LoopState};
 /// [`Refusal::Terminated`].
 ///
 /// Used on the loop's own thread, it queues beside [`Cx`], without a lock or an atomic
-/// read-modify-write, so that the order of that thread's calls is kept whichever of both is used.
+/// read-modify-write unless the lane is near its mark, and the order of that thread's calls is kept
+/// whichever of both is used.
 ///
 /// ```
 /// use mainspring::EventLoop;
@@ -136,9 +137,9 @@ impl Handle {
     /// Shuts the loop down, and waits until it has terminated or `deadline` has passed.
     ///
     /// External tasks are refused from now on. What was accepted is run: external tasks, internal
-    /// tasks, microtasks, again and again until there are none; so are the immediates and close
-    /// callbacks that were queued when it began. Callbacks may go on to submit internal tasks and
-    /// microtasks.
+    /// tasks, microtasks, the immediates that were set before it began, and close callbacks, again and
+    /// again until there are none. Callbacks may go on to queue all but external tasks and immediates; if
+    /// they do so for ever, only a deadline or a [`close`](Self::close) ends it.
     ///
     /// The loop must be driven in order to finish. From a callback, or elsewhere on the loop's own
     /// thread, this begins the shutdown and returns [`Shutdown::Begun`] without waiting. A loop that
@@ -146,7 +147,8 @@ impl Handle {
     ///
     /// The deadline is a [`Duration`](std::time::Duration) from now, an [`Instant`], or
     /// [`Deadline::NEVER`]. When it passes, what is left is dropped as soon as the running callback
-    /// returns. A deadline in the past is a [`close`](Self::close) that reports what was left.
+    /// returns. A deadline in the past is a [`close`](Self::close) that reports what was left, where this
+    /// waits at all.
     ///
     /// # Errors
     ///
@@ -178,7 +180,8 @@ impl Handle {
 
     /// Terminates the loop: nothing that is queued runs, all of it is dropped.
     ///
-    /// Does not wait: the callback that is running now returns first. A loop that was never driven
+    /// Does not wait: the callback that is running now returns first; if the loop is between two calls
+    /// that drive it, the next one, or dropping it, carries the end out. A loop that was never driven
     /// terminates at once. On a loop that has terminated, nothing happens.
     ///
     /// ```

@@ -2,8 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::fault::UncaughtPanic;
-use crate::shared::drop_isolated;
+use crate::fault::{UncaughtPanic, drop_isolated};
 use crate::{Cx, Error};
 
 /// Something that deserves attention, though the loop goes on.

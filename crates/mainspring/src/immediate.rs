@@ -53,6 +53,13 @@ impl Immediates {
         id
     }
 
+    /// An id for a callback that will not run.
+    pub(crate) fn skip(&self) -> ImmediateId {
+        let id = self.end();
+        self.entries.borrow_mut().push_back(None);
+        id
+    }
+
     /// Takes the callback out, for the caller to drop.
     pub(crate) fn clear(&self, id: ImmediateId) -> Option<Task> {
         let index = usize::try_from(id.0.checked_sub(self.first.get())?).ok()?;

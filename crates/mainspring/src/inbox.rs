@@ -24,7 +24,7 @@
 //!
 //! `beside` counts what the consumer holds of the same lane: what it took over, and what was
 //! submitted on its own thread. The limit is for the sum of ring, overflow and `beside`, and it is
-//! exact for operations that are ordered. The ring's capacity is at most the limit, so a push has
+//! exact for operations that are ordered. The ring's capacity is less than the limit, so a push has
 //! to look at the sum only when it detours anyway, or when `beside` is so large that the ring alone
 //! could reach the limit: then the consumer orders the detour.
 //!
@@ -34,11 +34,10 @@
 //! or under the overflow's lock, where the closed flag is. `close` sets both; when it returns, no
 //! push will be accepted any more, and all that were accepted are counted in `len`.
 
-use std::cell::Cell;
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use crate::chunk::ChunkQueue;
+use crate::landing::Landing;
 pub(crate) use crate::ring::Refused;
 use crate::ring::Ring;
 use crate::sync::{AtomicU8, AtomicUsize, Mutex, Ordering, lock, yield_now};
@@ -71,7 +70,8 @@ impl<T> Inbox<T> {
     /// Makes an inbox for at most `limit` values, with a ring of at most `2^shift` slots.
     pub(crate) fn new(limit: usize, shift: u32) -> Self {
         debug_assert!(limit > 0);
-        let ring = Ring::new(shift.min(limit.ilog2()));
+        // At most half of the limit, so that there is a distance from it at which nobody has to count.
+        let ring = Ring::new(shift.min((limit / 2).max(1).ilog2()));
         Self {
             near: limit - ring.capacity(),
             ring,
@@ -132,8 +132,10 @@ impl<T> Inbox<T> {
 
     /// Accepts nothing from now on.
     pub(crate) fn close(&self) {
+        // Both under the lock: whoever is refused by the ring is refused by the overflow, too.
+        let mut overflow = lock(&self.overflow);
+        overflow.closed = true;
         self.ring.close();
-        lock(&self.overflow).closed = true;
     }
 
     /// Takes out everything that was sent, once the inbox is closed. Waits for pushes that were
@@ -197,7 +199,7 @@ impl<T> Inbox<T> {
         beside >= self.limit || self.len() >= self.limit
     }
 
-    /// Says that the consumer holds one more. For the consumer only.
+    /// Says that the consumer holds `n` more. For the consumer only.
     #[inline]
     pub(crate) fn add_beside(&self, n: usize) {
         let beside = self.beside() + n;
@@ -221,12 +223,12 @@ impl<T> Inbox<T> {
 /// The consumer's part: what it took over from the overflow, and a place for what it took from the ring.
 pub(crate) struct Outlet<T> {
     taken: ChunkQueue<T>,
-    landing: Cell<MaybeUninit<T>>,
+    landing: Landing<T>,
 }
 
 impl<T> Outlet<T> {
     pub(crate) const fn new() -> Self {
-        Self { taken: ChunkQueue::new(), landing: Cell::new(MaybeUninit::uninit()) }
+        Self { taken: ChunkQueue::new(), landing: Landing::new() }
     }
 
     /// Gives the next value of `inbox` away, if one is complete, without moving it further than needed.
@@ -244,7 +246,7 @@ impl<T> Outlet<T> {
         }
         // SAFETY: passed on to the caller.
         if let Some(value) = unsafe { inbox.ring.pop() } {
-            return Some(self.land(value));
+            return Some(self.landing.put(value));
         }
         if inbox.detour.load(Ordering::Acquire) & OVERFLOWING == 0 {
             return None;
@@ -265,12 +267,6 @@ impl<T> Outlet<T> {
         Some(unsafe { value.read() })
     }
 
-    #[inline]
-    fn land(&self, value: T) -> NonNull<T> {
-        self.landing.set(MaybeUninit::new(value));
-        NonNull::from(&self.landing).cast()
-    }
-
     /// # Safety
     ///
     /// As for `pop_in_place`.
@@ -289,7 +285,7 @@ impl<T> Outlet<T> {
                     // so it makes room for that producer.
                     yield_now();
                 }
-                return value.map(|value| self.land(value));
+                return value.map(|value| self.landing.put(value));
             }
             self.taken.swap(&overflow.queue);
             inbox.add_beside(overflow.len);

@@ -46,6 +46,12 @@
 //! 5. **Panics stay where they are.** A callback that panics is reported, and the loop goes on with the
 //!    next one; or the panic leaves the call that drives the loop, if you [say so](PanicPolicy).
 //!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `signals` | `Handle::shutdown_on_signals`, on Unix |
+//!
 //! # What it is not
 //!
 //! It is not an executor that moves work between threads. One loop is one thread; several loops can
@@ -66,6 +72,7 @@ mod handle;
 mod hooks;
 mod immediate;
 mod inbox;
+mod landing;
 mod lane;
 mod local;
 #[cfg(all(test, loom))]
@@ -77,6 +84,8 @@ mod races;
 mod ring;
 mod shared;
 mod shutdown;
+#[cfg(all(unix, feature = "signals", not(loom)))]
+mod signals;
 mod sleep;
 mod spin;
 mod state;
@@ -95,4 +104,6 @@ pub use handle::{Handle, KeepAlive};
 pub use hooks::{Diagnostic, Overload};
 pub use immediate::ImmediateId;
 pub use shutdown::{Deadline, Shutdown};
+#[cfg(all(unix, feature = "signals", not(loom)))]
+pub use signals::SignalGuard;
 pub use state::LoopState;

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use crate::builder::Config;
 use crate::chunk::ChunkQueue;
 use crate::error::{Refusal, SubmitError};
-use crate::fault::Phase;
+use crate::fault::{Phase, drop_isolated};
 use crate::hooks::Hooks;
 use crate::immediate::{ImmediateId, Immediates};
+use crate::landing::Landing;
 use crate::lane::Lane;
-use crate::shared::{Shared, drop_isolated};
+use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::state::LoopState;
 use crate::sync::Ordering;
-use crate::task::{Landing, Task};
+use crate::task::Task;
 
 /// The loop's own side. Everything is behind a `Cell` or a queue that hands out values, so that no
 /// borrow is held while a callback runs.
@@ -30,7 +31,7 @@ pub(crate) struct Local {
     pub(crate) immediates: Immediates,
     pub(crate) closes: ChunkQueue<Task>,
     /// For immediates and close callbacks.
-    pub(crate) landing: Landing,
+    pub(crate) landing: Landing<Task>,
     /// What the loop is running now.
     pub(crate) phase: Cell<Phase>,
     /// Whether a call that drives the loop is on the stack, and something that is queued will be run.
@@ -41,6 +42,8 @@ pub(crate) struct Local {
     pub(crate) ran: Cell<u64>,
     /// Whether the loop drains its queues in order to terminate.
     pub(crate) draining: Cell<bool>,
+    /// The immediates that a shutdown runs: those before this one.
+    pub(crate) last_immediate: Cell<Option<ImmediateId>>,
     /// Whether the loop is at its end, so that nothing that is queued would run.
     pub(crate) finished: Cell<bool>,
     /// What `ran` was when the present checkpoint began.
@@ -69,6 +72,7 @@ impl Local {
             started: Cell::new(false),
             ran: Cell::new(0),
             draining: Cell::new(false),
+            last_immediate: Cell::new(None),
             finished: Cell::new(false),
             checkpoint: Cell::new(0),
             breached: Cell::new(false),
@@ -143,7 +147,7 @@ impl Local {
         F: FnOnce(&crate::Cx) + 'static,
     {
         if !self.accepts() {
-            return self.immediates.end();
+            return self.immediates.skip();
         }
         self.add_aside(1);
         self.immediates.push(Task::new(f))
@@ -186,9 +190,7 @@ impl Local {
 
     #[cold]
     fn may_drain_on(&self) -> bool {
-        self.draining.get()
-            && !self.shared.sleep.state.is_forced()
-            && self.shared.deadline().is_none_or(|deadline| deadline > self.shared.clock.read())
+        self.draining.get() && !self.shared.sleep.state.is_forced() && !self.shared.is_late()
     }
 
     /// Whether a checkpoint would find something to run.

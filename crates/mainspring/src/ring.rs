@@ -181,7 +181,8 @@ impl<T> Ring<T> {
     pub(crate) fn len(&self) -> usize {
         let head = self.head.load(Ordering::Acquire);
         let tail = self.tail.load(Ordering::Relaxed) >> 1;
-        tail.wrapping_sub(head) & (usize::MAX >> 1)
+        // The loop may have moved on between the two looks.
+        (tail.wrapping_sub(head) & (usize::MAX >> 1)).min(self.capacity())
     }
 
     /// Refuses every push from now on.

@@ -1,17 +1,17 @@
 //! What a loop shares with its handles.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use crate::FastPathMode;
 use crate::builder::Config;
 use crate::chunk::ChunkQueue;
 use crate::clock::Clock;
+use crate::fault::drop_isolated;
 use crate::inbox::Inbox;
 use crate::owner::Owner;
 use crate::sleep::Sleep;
 use crate::state::{Began, LoopState, Via};
-use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, lock};
 use crate::task::SendTask;
 
 /// Slots in the ring of a lane, as a power of two.
@@ -25,13 +25,8 @@ const MICROTASK_SHIFT: u32 = if cfg!(loom) { 1 } else { 12 };
 pub(crate) struct Outcome {
     /// Callbacks that were dropped instead of being run.
     pub(crate) dropped: usize,
-}
-
-#[derive(Debug, Default)]
-struct Ending {
-    /// When to stop running what is queued.
-    deadline: Option<Instant>,
-    outcome: Option<Outcome>,
+    /// When the last callback had been run.
+    pub(crate) at: Instant,
 }
 
 /// Reachable from every thread.
@@ -49,7 +44,9 @@ pub(crate) struct Shared {
     /// Somebody asked for a tick.
     woken: AtomicBool,
     fast_path: AtomicU8,
-    ending: Mutex<Ending>,
+    /// When to stop running what is queued, on the loop's clock. The greatest number for never.
+    deadline: AtomicU64,
+    outcome: Mutex<Option<Outcome>>,
     ended: Condvar,
 }
 
@@ -66,7 +63,8 @@ impl Shared {
             holds: AtomicUsize::new(0),
             woken: AtomicBool::new(false),
             fast_path: AtomicU8::new(config.fast_path as u8),
-            ending: Mutex::new(Ending::default()),
+            deadline: AtomicU64::new(u64::MAX),
+            outcome: Mutex::new(None),
             ended: Condvar::new(),
         }
     }
@@ -148,7 +146,7 @@ impl Shared {
         }
         dropped += sent.len();
         self.sleep.close_source();
-        let outcome = Outcome { dropped };
+        let outcome = Outcome { dropped, at: self.clock.read() };
         self.complete(outcome);
         // Last, because a destructor may wait for the end of the loop.
         while let Some(task) = sent.pop() {
@@ -159,47 +157,38 @@ impl Shared {
 
     /// The last step of termination.
     pub(crate) fn complete(&self, outcome: Outcome) {
-        lock(&self.ending).outcome = Some(outcome);
+        *lock(&self.outcome) = Some(outcome);
         self.ended.notify_all();
     }
 
     /// Makes the deadline of the end earlier.
     pub(crate) fn hurry(&self, deadline: Option<Instant>) {
         if let Some(deadline) = deadline {
-            let mut ending = lock(&self.ending);
-            ending.deadline = Some(ending.deadline.map_or(deadline, |d| d.min(deadline)));
+            self.deadline.fetch_min(self.clock.number(deadline), Ordering::Relaxed);
         }
     }
 
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        lock(&self.ending).deadline
+    /// Whether the deadline of the end has passed.
+    pub(crate) fn is_late(&self) -> bool {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        deadline != u64::MAX && deadline <= self.clock.number(self.clock.read())
     }
 
     /// Waits for the end, until `deadline`.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> Option<Outcome> {
-        let mut ending = lock(&self.ending);
-        while ending.outcome.is_none() {
-            ending = match deadline {
-                None => self.ended.wait(ending).unwrap_or_else(|e| e.into_inner()),
+        let mut outcome = lock(&self.outcome);
+        while outcome.is_none() {
+            outcome = match deadline {
+                None => self.ended.wait(outcome).unwrap_or_else(|e| e.into_inner()),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         break;
                     }
-                    self.ended.wait_timeout(ending, left).unwrap_or_else(|e| e.into_inner()).0
+                    self.ended.wait_timeout(outcome, left).unwrap_or_else(|e| e.into_inner()).0
                 }
             };
         }
-        ending.outcome
-    }
-}
-
-/// Drops a callback that will not run. A destructor that panics does not keep the others from
-/// being dropped.
-pub(crate) fn drop_isolated<T>(task: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(task))) {
-        tracing::error!("a value captured by a dropped callback panicked in its destructor");
-        // The payload's own destructor might panic, too.
-        std::mem::forget(payload);
+        *outcome
     }
 }

@@ -3,8 +3,8 @@
 //! # Order
 //!
 //! 1. The external lane is closed; then the state becomes Terminating.
-//! 2. External tasks, internal tasks, microtasks, until all are empty; in the first round also the
-//!    immediates and close callbacks.
+//! 2. External tasks, internal tasks, microtasks, the immediates that were there when it began, close
+//!    callbacks; again, until all are empty.
 //! 3. The state becomes Terminated; then the internal lane and the microtasks are closed.
 //! 4. What was accepted between the last look and the closing is run: the final drain.
 //! 5. What is left, because somebody lost patience, is dropped, and counted.
@@ -97,11 +97,10 @@ pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutd
     shared.hurry(deadline.0);
     let late = deadline.has_passed();
     let pending = if late { shared.pending() } else { 0 };
-    let began = shared.begin_termination(late);
+    let began = begin(shared, late);
     let first = !began.from.is_ending();
 
-    if began.from == LoopState::Awake {
-        let dropped = finish_undriven(shared).dropped;
+    if let Some(Outcome { dropped, .. }) = began.ended {
         return Ok(Shutdown::Finished { dropped });
     }
     if shared.owner.is_current() {
@@ -115,10 +114,10 @@ pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutd
         return Err(Error::Terminated);
     }
     match outcome {
-        Some(Outcome { dropped: left }) if left > 0 && deadline.has_passed() => {
+        Some(Outcome { dropped: left, at }) if left > 0 && deadline.0.is_some_and(|d| d <= at) => {
             Err(Error::DeadlineExceeded { left })
         }
-        Some(Outcome { dropped }) => Ok(Shutdown::Finished { dropped }),
+        Some(Outcome { dropped, .. }) => Ok(Shutdown::Finished { dropped }),
         None => {
             let left = if late { pending } else { shared.pending() };
             shared.begin_termination(true);
@@ -127,21 +126,37 @@ pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutd
     }
 }
 
-/// See [`Handle::close`](crate::Handle::close).
-pub(crate) fn close(shared: &Arc<Shared>) {
-    let began = shared.begin_termination(true);
-    if began.from == LoopState::Awake {
-        finish_undriven(shared);
-    }
+/// Begins a shutdown like [`shutdown`] does, and leaves it to the loop to keep to the deadline.
+#[cfg(all(unix, feature = "signals", not(loom)))]
+pub(crate) fn shutdown_without_waiting(shared: &Arc<Shared>, deadline: Deadline) {
+    shared.hurry(deadline.0);
+    begin(shared, deadline.has_passed());
 }
 
-/// The end of a loop that was never driven, on whichever thread.
-fn finish_undriven(shared: &Arc<Shared>) -> Outcome {
-    let outcome = shared.finish_undriven();
-    if let Some(cx) = shared.owner.cx() {
-        cx.0.drop_queued();
-    }
-    outcome
+/// See [`Handle::close`](crate::Handle::close).
+pub(crate) fn close(shared: &Arc<Shared>) {
+    begin(shared, true);
+}
+
+/// What [`begin`] found and did.
+struct Began {
+    /// The state before.
+    from: LoopState,
+    /// How it ended, if that was done at once.
+    ended: Option<Outcome>,
+}
+
+/// Begins the end of a loop, on whichever thread. One that was never driven ends at once.
+fn begin(shared: &Arc<Shared>, force: bool) -> Began {
+    let from = shared.begin_termination(force).from;
+    let ended = (from == LoopState::Awake).then(|| {
+        let outcome = shared.finish_undriven();
+        if let Some(cx) = shared.owner.cx() {
+            cx.0.drop_queued();
+        }
+        outcome
+    });
+    Began { from, ended }
 }
 
 impl Cx {
@@ -150,16 +165,19 @@ impl Cx {
         let local = &*self.0;
         let shared = &*local.shared;
         local.draining.set(true);
-        self.run_immediates();
+        if local.last_immediate.get().is_none() {
+            local.last_immediate.set(Some(local.immediates.end()));
+        }
         self.drain();
         shared.sleep.probes.reach(Point::BeforeTerminated);
         shared.sleep.state.finish();
         shared.internal.close();
         shared.microtasks.close();
         self.drain();
+        let at = shared.clock.read();
         let dropped = local.drop_queued();
         shared.sleep.close_source();
-        shared.complete(Outcome { dropped });
+        shared.complete(Outcome { dropped, at });
     }
 
     /// Runs what is queued until nothing is left, or somebody loses patience.
@@ -172,6 +190,9 @@ impl Cx {
             self.run_lane(Phase::External, &local.external, &shared.external);
             self.run_lane(Phase::Internal, &local.internal, &shared.internal);
             self.run_microtasks();
+            if let Some(end) = local.last_immediate.get() {
+                self.run_immediates(end);
+            }
             self.run_closes();
             let left = shared.pending() - local.immediates.len();
             if left == 0 {

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::error::Error;
+use crate::fault::log_isolated;
 use crate::probe::{Point, Probes};
 use crate::state::{Began, StateWord, Via};
 use crate::sync::{Ordering, RwLock, fence};
@@ -104,13 +105,15 @@ impl Sleep {
         match via {
             Via::Park => self.parker.unpark(),
             Via::Poll => {
-                let source = self.source.read().unwrap_or_else(|e| e.into_inner());
-                if let Source::Open(open) = &*source
-                    && let Err(error) = open.wake()
-                {
+                let failed = match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
+                    Source::Open(open) => open.wake().err(),
+                    Source::Missing | Source::Closed => None,
+                };
+                // The lock is released before anybody else's code runs.
+                if let Some(error) = failed {
                     // Others elided their signal in favour of this one. Let the next one try.
                     self.state.withdraw_signal();
-                    tracing::error!(%error, "a sleeping loop could not be woken");
+                    log_isolated(|| tracing::error!(%error, "a sleeping loop could not be woken"));
                 }
             }
         }

@@ -34,6 +34,7 @@ use std::fmt;
 
 use crossbeam_utils::CachePadded;
 
+use crate::Error;
 use crate::sync::{AtomicU32, Ordering};
 
 /// What a loop is doing.
@@ -166,9 +167,13 @@ impl StateWord {
         self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// Awake → Running. Tells the state that was found instead.
-    pub(crate) fn claim(&self) -> Result<(), LoopState> {
-        self.replace(AWAKE, RUNNING).map(drop).map_err(LoopState::from_bits)
+    /// Awake → Running.
+    pub(crate) fn claim(&self) -> Result<(), Error> {
+        match self.replace(AWAKE, RUNNING).map_err(LoopState::from_bits) {
+            Ok(_) => Ok(()),
+            Err(found) if found.is_ending() => Err(Error::Terminated),
+            Err(_) => Err(Error::AlreadyRunning),
+        }
     }
 
     /// Running → Sleeping. False if termination came first.
@@ -279,10 +284,10 @@ mod tests {
         let word = StateWord::new();
         let won = std::thread::scope(|scope| {
             let claims: Vec<_> = (0..8).map(|_| scope.spawn(|| word.claim())).collect();
-            claims.into_iter().filter(|_| true).map(|c| c.join().unwrap()).collect::<Vec<_>>()
+            claims.into_iter().map(|c| c.join().unwrap()).collect::<Vec<_>>()
         });
         assert_eq!(won.iter().filter(|claim| claim.is_ok()).count(), 1);
-        assert!(won.iter().all(|claim| matches!(claim, Ok(()) | Err(LoopState::Running))));
+        assert!(won.iter().all(|claim| matches!(claim, Ok(()) | Err(Error::AlreadyRunning))));
     }
 
     // spec: ST-3, ST-4, D01, F-4
@@ -301,7 +306,7 @@ mod tests {
         assert_eq!(word.load(), LoopState::Terminated);
         assert_eq!(word.terminate(true), Began { from: LoopState::Terminated, signal: None });
         assert_eq!(word.load(), LoopState::Terminated, "terminated is final");
-        assert_eq!(word.claim(), Err(LoopState::Terminated));
+        assert!(matches!(word.claim(), Err(Error::Terminated)));
     }
 
     // spec: WK-3

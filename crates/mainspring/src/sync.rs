@@ -1,5 +1,5 @@
 //! The synchronisation primitives of the crate, from the standard library or, in a model-checking
-//! build (`--cfg loom`), from loom. Nothing else in the crate names either of them directly, so the
+//! build (`--cfg loom`), from loom. What takes part in a protocol is named through this module, so the
 //! code that runs is the code that is checked.
 
 #[cfg(not(loom))]

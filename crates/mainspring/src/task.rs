@@ -14,7 +14,6 @@
 //! `data` holds a live closure of the type that `act` was instantiated for, from [`Task::new`] until
 //! either [`Ready::run`] or the destructor takes it out. A task is given to one of them, not to both.
 
-use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, align_of, size_of};
@@ -82,25 +81,6 @@ impl Ready {
         // SAFETY: as above, so `data` holds the closure that `act` is for. `act` moves it out before
         // any of the closure's code runs, so that code may overwrite the place.
         unsafe { act(&raw mut (*task).data, Some(cx)) }
-    }
-}
-
-/// A place for a task that was moved out of its queue, until it is run.
-pub(crate) struct Landing(UnsafeCell<MaybeUninit<Task>>);
-
-impl Landing {
-    pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new(MaybeUninit::uninit()))
-    }
-
-    /// Puts a task there. The one before has been run.
-    #[inline]
-    pub(crate) fn put(&self, task: Task) -> Ready {
-        // SAFETY: one thread, no reference into the cell is ever made, and nothing that is still to
-        // be run is overwritten: a `Ready` is run before the next one is asked for.
-        let place = unsafe { (*self.0.get()).write(task) };
-        // SAFETY: the task was just put there, and stays until the next call.
-        unsafe { Ready::new(place.into()) }
     }
 }
 
@@ -178,6 +158,12 @@ mod tests {
         crate::EventLoop::new().unwrap()
     }
 
+    fn run_task(task: Task, cx: &Cx) {
+        let landing = crate::landing::Landing::new();
+        // SAFETY: the landing gives the task away.
+        unsafe { Ready::new(landing.put(task)) }.run(cx);
+    }
+
     #[test]
     fn a_task_and_its_sequence_word_fill_one_cache_line() {
         assert_eq!(size_of::<Task>(), 7 * size_of::<usize>());
@@ -199,7 +185,7 @@ mod tests {
         let task = Task::new(move |_| capture.set(ballast.iter().sum()));
         assert_eq!(Rc::strong_count(&seen), 2);
         if run {
-            Landing::new().put(task).run(cx().cx());
+            run_task(task, cx().cx());
         } else {
             drop(task);
         }
@@ -225,7 +211,7 @@ mod tests {
         });
         let event_loop = cx();
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            Landing::new().put(task).run(event_loop.cx());
+            run_task(task, event_loop.cx());
         }));
         assert!(result.is_err());
         assert_eq!(Rc::strong_count(&seen), 1);

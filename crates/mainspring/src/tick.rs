@@ -4,11 +4,11 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
-use crate::fault::{PanicPolicy, Phase, UncaughtPanic};
+use crate::fault::{PanicPolicy, Phase, UncaughtPanic, drop_isolated, log_isolated};
 use crate::hooks::{Diagnostic, Overload, PhaseHook};
+use crate::immediate::ImmediateId;
 use crate::inbox::Inbox;
 use crate::lane::Lane;
-use crate::shared::drop_isolated;
 use crate::task::{Ready, SendTask};
 use crate::{Cx, Error};
 
@@ -56,6 +56,9 @@ impl Cx {
         self.run_phase(Phase::Internal, || {
             if ran == local.config.internal_flood_mark && local.internal.is_ready(inbox) {
                 self.report(Diagnostic::InternalFlood { ran });
+                if !local.may_go_on() {
+                    return None;
+                }
             }
             ran += 1;
             local.internal.pop(inbox)
@@ -71,7 +74,7 @@ impl Cx {
             budget = budget.checked_sub(1)?;
             local.external.pop(inbox)
         });
-        if budget == 0 && local.external.is_ready(inbox) {
+        if budget == 0 && local.may_go_on() && local.external.is_ready(inbox) {
             let overload = Overload { pending: inbox.len() };
             self.call_hook(|| local.hooks.overload.call(|hook| hook(self, overload)));
         }
@@ -84,23 +87,21 @@ impl Cx {
 
     /// The check phase: its hook, and the immediates that are there when it begins.
     fn check(&self) {
-        if self.0.may_go_on() {
-            self.run_hook(&self.0.hooks.check);
-        }
-        self.run_immediates();
+        self.run_hook(&self.0.hooks.check);
+        self.run_immediates(self.0.immediates.end());
     }
 
-    /// The immediates that are there now.
-    pub(crate) fn run_immediates(&self) {
+    /// The immediates before `end`.
+    pub(crate) fn run_immediates(&self, end: ImmediateId) {
         let local = &*self.0;
         if local.immediates.is_empty() {
             return;
         }
-        let end = local.immediates.end();
         self.run_phase(Phase::Check, || {
             let task = local.immediates.pop_before(end)?;
             local.sub_aside();
-            Some(local.landing.put(task))
+            // SAFETY: the landing gives the task away.
+            Some(unsafe { Ready::new(local.landing.put(task)) })
         });
     }
 
@@ -113,8 +114,10 @@ impl Cx {
         }
         self.run_phase(Phase::Close, || {
             left = left.checked_sub(1)?;
+            let task = local.closes.pop()?;
             local.sub_aside();
-            local.closes.pop().map(|task| local.landing.put(task))
+            // SAFETY: the landing gives the task away.
+            Some(unsafe { Ready::new(local.landing.put(task)) })
         });
     }
 
@@ -122,6 +125,7 @@ impl Cx {
     /// to end. A panic ends the callback that it came from, and nothing else.
     fn run_phase(&self, phase: Phase, mut next: impl FnMut() -> Option<Ready>) {
         let local = &*self.0;
+        local.checkpoint.set(local.ran.get());
         // One guard for all callbacks: entering it for each would cost more than many of them do.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
             loop {
@@ -213,7 +217,6 @@ impl Cx {
     /// What was put off may be run.
     pub(crate) fn renew_budget(&self) {
         self.0.breached.set(false);
-        self.0.checkpoint.set(self.0.ran.get());
     }
 
     /// Blocks until something happens, unless there is something to do.
@@ -260,8 +263,9 @@ impl Cx {
         }
     }
 
+    /// Calls a hook at the boundary of a phase, unless the loop is to end.
     pub(crate) fn run_hook(&self, hook: &PhaseHook) {
-        if hook.is_set() {
+        if hook.is_set() && self.0.may_go_on() {
             self.call_hook(|| hook.call(|hook| hook(self)));
         }
     }
@@ -281,7 +285,7 @@ impl Cx {
         if hook.is_set() {
             self.call_hook(|| hook.call(|hook| hook(self, diagnostic)));
         } else {
-            tracing::warn!(?diagnostic, "the loop cannot keep up");
+            log_isolated(|| tracing::warn!(?diagnostic, "the loop cannot keep up"));
         }
     }
 
@@ -294,14 +298,14 @@ impl Cx {
         let panic = UncaughtPanic::new(local.phase.get(), payload);
         let hook = &local.hooks.uncaught;
         if !hook.is_set() {
-            tracing::error!("{panic}");
+            log_isolated(|| tracing::error!("{panic}"));
             drop_isolated(panic);
             return;
         }
         let called = catch_unwind(AssertUnwindSafe(|| hook.call(|hook| hook(self, panic))));
         if let Err(payload) = called {
             let panic = UncaughtPanic::new(Phase::Hook, payload);
-            tracing::error!("{panic}, while it dealt with another panic");
+            log_isolated(|| tracing::error!("{panic}, while it dealt with another panic"));
             drop_isolated(panic);
         }
     }

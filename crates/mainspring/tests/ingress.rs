@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -32,6 +32,7 @@ suite![
     captures_are_released_as_soon_as_a_task_has_run,
     what_waits_is_counted_wherever_it_waits,
     everything_submitted_while_ticks_come_and_go_runs_exactly_once,
+    a_thread_can_submit_until_its_very_end,
 ];
 
 fn submit_from_other_thread(handle: &Handle, n: usize, tracker: &Tracker) -> usize {
@@ -237,6 +238,7 @@ fn a_refused_task_comes_back_as_it_was(variant: Variant) {
             let counter = Arc::new(AtomicUsize::new(0));
             let (captured, ballast) = (Arc::clone(&counter), [7_usize; N]);
             let task = move |_: &Cx| {
+                let captured = captured;
                 captured.fetch_add(ballast.iter().sum(), Ordering::SeqCst);
             };
             let error = handle.submit(task).unwrap_err();
@@ -461,26 +463,29 @@ fn neither_the_loop_nor_others_starve_in_a_lane(variant: Variant) {
             lane.send(&handle, |cx: &Cx| cx.close()).unwrap();
             thread.join().unwrap().unwrap();
         });
-        must_return(move || {
-            let stop = Arc::new(AtomicBool::new(false));
-            let told = Arc::clone(&stop);
-            let (handle, thread) = variant.spawn(
-                |builder| builder.external_budget(usize::MAX).microtask_budget(None),
-                move |event_loop| {
-                    let handle = event_loop.handle();
-                    // As many from the other thread as it can send, and one of its own.
-                    wait_until(|| handle.pending() > 2_000);
-                    event_loop.cx().submit(move |_| told.store(true, Ordering::SeqCst)).unwrap();
-                    event_loop.run()
-                },
-            );
-            while !stop.load(Ordering::SeqCst) {
-                let _ = handle.submit(|_| ());
-            }
-            handle.close();
-            thread.join().unwrap().unwrap();
-        });
     }
+    must_return(move || {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let (handle, thread) = variant.spawn(
+            |builder| builder.external_budget(usize::MAX).microtask_budget(None),
+            move |event_loop| {
+                let handle = event_loop.handle();
+                // As many from the other thread as it can send, and one of its own.
+                wait_until(|| handle.pending() > 2_000);
+                event_loop.cx().submit(move |_| told.store(true, Ordering::SeqCst)).unwrap();
+                event_loop.run()
+            },
+        );
+        while !stop.load(Ordering::SeqCst) {
+            // Always something, but never so much that the loop's own task is refused.
+            if handle.pending() < 10_000 {
+                handle.submit(|_| ()).unwrap();
+            }
+        }
+        handle.close();
+        thread.join().unwrap().unwrap();
+    });
 }
 
 // spec: IN-7, D14
@@ -615,4 +620,26 @@ fn everything_submitted_while_ticks_come_and_go_runs_exactly_once(variant: Varia
         thread.join().unwrap();
     }
     assert!(ran.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+}
+
+// spec: SH-2, ER-2
+fn a_thread_can_submit_until_its_very_end(variant: Variant) {
+    struct Last(Handle, Tracker);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            for lane in LANES {
+                lane.send(&self.0, self.1.callback()).unwrap();
+            }
+            self.0.wake();
+        }
+    }
+    thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
+
+    let event_loop = variant.build();
+    let tracker = Tracker::new();
+    let last = Last(event_loop.handle(), tracker.clone());
+    // Dropped while the thread takes its other locals down.
+    thread::spawn(move || LAST.set(Some(last))).join().unwrap();
+    event_loop.run_until_idle().unwrap();
+    assert_eq!((tracker.ran(), tracker.alive()), (3, 0));
 }

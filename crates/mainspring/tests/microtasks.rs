@@ -359,19 +359,25 @@ fn a_breach_does_not_let_later_microtasks_overtake(variant: Variant) {
 
 // spec: MT-3, TK-3
 fn a_breach_keeps_the_loop_from_blocking(variant: Variant) {
-    let event_loop = variant.builder().microtask_budget(1).build().unwrap();
-    let tracker = Tracker::new();
-    let inner = tracker.clone();
-    event_loop
-        .cx()
-        .submit(move |cx| {
-            (0..20).for_each(|_| cx.queue_microtask(inner.callback()));
-            (0..20).for_each(|_| cx.next_tick(inner.callback()));
-        })
-        .unwrap();
-    for ran in 1..40 {
-        event_loop.turn(None).unwrap();
-        assert_eq!(tracker.ran(), ran);
+    for kind in [Kind::Microtask, Kind::NextTick] {
+        let tracker = Tracker::new();
+        let queued = tracker.clone();
+        let ran = common::seen_before_blocking(
+            variant.builder().microtask_budget(1).on_diagnostic(|_, _| ()),
+            move |cx| {
+                // After the poll of the first tick, and before it.
+                cx.set_immediate(move |cx| {
+                    (0..20).for_each(|_| kind.queue(cx, queued.callback()));
+                    let queued = queued.clone();
+                    cx.submit(move |cx| {
+                        (0..20).for_each(|_| kind.queue(cx, queued.callback()));
+                    })
+                    .unwrap();
+                });
+            },
+            move |_| tracker.ran(),
+        );
+        assert_eq!(ran, 40, "{kind:?}");
     }
 }
 
@@ -593,8 +599,12 @@ fn a_microtask_comes_back_once_the_loop_has_terminated(variant: Variant) {
     let (cx, handle) = (event_loop.cx().clone(), event_loop.handle());
     cx.submit(|cx| cx.shutdown()).unwrap();
     event_loop.run().unwrap();
+    let mut event_loop = Some(event_loop);
     let tracker = Tracker::new();
     for gone in [false, true] {
+        if gone {
+            event_loop = None;
+        }
         let refused = cx.try_queue_microtask(tracker.callback()).unwrap_err();
         assert_eq!((refused.reason(), tracker.alive()), (Refusal::Terminated, 1), "gone: {gone}");
         drop(refused.into_task());
@@ -612,10 +622,6 @@ fn a_microtask_comes_back_once_the_loop_has_terminated(variant: Variant) {
         cx.set_immediate(tracker.callback());
         cx.queue_close(tracker.callback());
         assert_eq!((tracker.alive(), tracker.ran()), (0, 0));
-        if !gone {
-            drop(std::cell::RefCell::new(Some(())));
-        }
     }
-    drop(event_loop);
-    assert!(cx.try_queue_microtask(|_| ()).is_err());
+    assert!(event_loop.is_none());
 }

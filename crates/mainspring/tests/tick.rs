@@ -25,6 +25,7 @@ suite![
     internal_tasks_up_to_the_flood_mark_are_no_flood,
     the_default_flood_mark_is_100_000,
     immediates_set_by_immediates_wait_for_the_next_tick,
+    callbacks_that_wait_for_the_next_tick_keep_the_loop_from_blocking,
     close_callbacks_queued_by_close_callbacks_wait_for_the_next_tick,
     a_close_callback_queued_by_an_immediate_runs_in_the_same_tick,
     an_immediate_set_by_a_task_runs_in_the_same_tick,
@@ -198,20 +199,14 @@ fn the_default_external_budget_is_1024(variant: Variant) {
 
 // spec: IN-5, TK-3, D17
 fn a_loop_that_left_tasks_behind_does_not_block(variant: Variant) {
-    let event_loop = variant.builder().external_budget(1).build().unwrap();
     let tracker = Tracker::new();
-    for _ in 0..100 {
-        event_loop.cx().submit(tracker.callback()).unwrap();
-    }
-    for ran in 1..=100 {
-        // Blocks for ever if it blocks at all: nobody will wake the loop.
-        if ran < 100 {
-            event_loop.turn(None).unwrap();
-        } else {
-            event_loop.turn(Duration::ZERO).unwrap();
-        }
-        assert_eq!(tracker.ran(), ran);
-    }
+    let queued = tracker.clone();
+    let ran_before = common::seen_before_blocking(
+        variant.builder().external_budget(1),
+        move |cx| (0..100).for_each(|_| cx.submit(queued.callback()).unwrap()),
+        move |_| tracker.ran(),
+    );
+    assert_eq!(ran_before, 100);
 }
 
 fn floods(variant: Variant, mark: Option<usize>, tasks: usize) -> Vec<usize> {
@@ -267,9 +262,24 @@ fn immediates_set_by_immediates_wait_for_the_next_tick(variant: Variant) {
     let turn = event_loop.turn(Duration::ZERO).unwrap();
     assert_eq!(log.take(), ["a", "b"]);
     assert!(turn.ready);
-    // Immediates are work: this does not block.
-    event_loop.turn(None).unwrap();
+    event_loop.turn(Duration::ZERO).unwrap();
     assert_eq!(log.take(), ["later", "later"]);
+}
+
+// spec: TK-3, TK-5
+fn callbacks_that_wait_for_the_next_tick_keep_the_loop_from_blocking(variant: Variant) {
+    for kind in Kind::ALL {
+        let tracker = Tracker::new();
+        let queued = tracker.clone();
+        // Queued by the last callback of a tick.
+        let queue = move |cx: &Cx| {
+            cx.queue_close(move |cx| {
+                kind.queue(cx, move |cx| cx.queue_close(queued.callback()));
+            });
+        };
+        let ran = common::seen_before_blocking(variant.builder(), queue, move |_| tracker.ran());
+        assert_eq!(ran, 1, "{kind:?}");
+    }
 }
 
 // spec: TK-5
@@ -286,7 +296,7 @@ fn close_callbacks_queued_by_close_callbacks_wait_for_the_next_tick(variant: Var
     }
     event_loop.turn(Duration::ZERO).unwrap();
     assert_eq!(log.take(), ["a", "b"]);
-    event_loop.turn(None).unwrap();
+    event_loop.turn(Duration::ZERO).unwrap();
     assert_eq!(log.take(), ["immediate", "immediate", "later", "later"]);
 }
 
@@ -305,7 +315,10 @@ fn an_immediate_set_by_a_task_runs_in_the_same_tick(variant: Variant) {
     let log = Log::new();
     let event_loop = variant.build();
     let inner = log.clone();
-    event_loop.cx().submit(move |cx| drop(cx.set_immediate(inner.note("immediate")))).unwrap();
+    let task = move |cx: &Cx| {
+        cx.set_immediate(inner.note("immediate"));
+    };
+    event_loop.cx().submit(task).unwrap();
     event_loop.turn(Duration::ZERO).unwrap();
     assert_eq!(log.take(), ["immediate"]);
 }
@@ -444,7 +457,9 @@ fn the_idle_hook_is_called_only_when_nothing_is_queued(variant: Variant) {
         .build()
         .unwrap();
     for kind in Kind::ALL {
-        kind.queue(event_loop.cx(), |cx| drop(cx.set_immediate(|_| ())));
+        kind.queue(event_loop.cx(), |cx| {
+            cx.set_immediate(|_| ());
+        });
     }
     event_loop.turn(None).unwrap();
     assert_eq!(log.len(), 0, "there was something to do");

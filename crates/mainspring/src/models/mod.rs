@@ -6,8 +6,9 @@
 //!
 //! # Conventions
 //!
-//! * The loop runs on a thread of its own, and the model's main thread does nothing but join. A late
-//!   signal may reach the loop's thread at any time, and loom's `join` does not expect one.
+//! * A loop that parks does not join: a late signal may reach its thread at any time, and loom's `join`
+//!   does not expect one. Either the loop runs on a thread of its own, and the model's main thread
+//!   does nothing but join, or nobody joins: loom waits for all threads anyway.
 //! * What all threads share is kept by the main thread until it has joined them: the reference
 //!   counts are those of the standard library, whose ordering loom does not see.
 //! * What a model counts, it counts in atomics of the standard library: they are no part of the

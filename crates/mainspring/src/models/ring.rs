@@ -119,8 +119,8 @@ fn share(shift: u32, counts: [usize; 2], looks: usize) {
 fn two_producers_share_the_slots_without_losing_or_doubling_a_value() {
     explore("ring: 1 slot, 1 + 1 values", Bound::None, || share(0, [1, 1], 2));
     explore("ring: 2 slots, 1 + 1 values", Bound::None, || share(1, [1, 1], 2));
-    explore("ring: 1 slot, 2 + 1 values", Bound::Preemptions(3), || share(0, [2, 1], 2));
-    explore("ring: 2 slots, 2 + 2 values", Bound::Preemptions(3), || share(1, [2, 2], 3));
+    explore("ring: 1 slot, 2 + 2 values", Bound::None, || share(0, [2, 2], 3));
+    explore("ring: 2 slots, 2 + 2 values", Bound::Preemptions(4), || share(1, [2, 2], 3));
 }
 
 /// Producers that push until they are refused, and a consumer that closes the ring and takes what

@@ -56,7 +56,7 @@ impl Log {
 type Producer = fn(&Handle, &Arc<Log>);
 
 /// Runs a loop on a thread of its own, and the producers beside it, until all have ended.
-fn with_loop(mode: FastPathMode, producers: &'static [Producer]) -> (Result<(), Error>, Arc<Log>) {
+fn with_loop(mode: FastPathMode, producers: Vec<Producer>) -> (Result<(), Error>, Arc<Log>) {
     let log = Arc::new(Log::default());
     let (give, take) = mpsc::channel();
     let thread = {
@@ -64,7 +64,7 @@ fn with_loop(mode: FastPathMode, producers: &'static [Producer]) -> (Result<(), 
         thread::spawn(move || {
             let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
             let threads: Vec<JoinHandle<()>> = producers
-                .iter()
+                .into_iter()
                 .map(|producer| {
                     let (handle, log) = (event_loop.handle(), Arc::clone(&log));
                     thread::spawn(move || producer(&handle, &log))
@@ -106,7 +106,7 @@ fn a_loop_runs_what_one_thread_submits_and_ends() {
         ("loop: polls, 1 producer", FastPathMode::Disabled),
     ] {
         explore(name, Bound::Preemptions(3), move || {
-            let (result, log) = with_loop(mode, &[submit_then_end]);
+            let (result, log) = with_loop(mode, vec![submit_then_end]);
             result.unwrap();
             log.check();
             assert_eq!(log.accepted.load(Count), 1, "it was submitted before the end");
@@ -124,7 +124,7 @@ fn every_lane_then_end(handle: &Handle, log: &Arc<Log>) {
 #[test]
 fn a_loop_runs_what_comes_through_every_lane_and_ends() {
     explore("loop: parks, every lane", Bound::Preemptions(2), || {
-        let (result, log) = with_loop(FastPathMode::Auto, &[every_lane_then_end]);
+        let (result, log) = with_loop(FastPathMode::Auto, vec![every_lane_then_end]);
         result.unwrap();
         log.check();
         assert_eq!(log.accepted.load(Count), 2);
@@ -160,7 +160,7 @@ fn what_was_accepted_while_another_thread_ends_the_loop_runs_exactly_once() {
     ];
     for (name, mode, producers) in models {
         explore(name, Bound::Preemptions(2), move || {
-            let (result, log) = with_loop(mode, producers);
+            let (result, log) = with_loop(mode, producers.to_vec());
             result.unwrap();
             log.check();
         });
@@ -198,7 +198,20 @@ fn a_shutdown_that_races_with_the_first_drive_ends_the_loop_either_way() {
         ("loop: polls, shutdown races with run", FastPathMode::Disabled),
     ] {
         explore(name, Bound::Preemptions(3), move || {
-            check_shut_down(with_loop(mode, &[submit_then_shutdown]));
+            check_shut_down(with_loop(mode, vec![submit_then_shutdown]));
+        });
+    }
+}
+
+// spec: SD-1, IN-2, F-33
+#[test]
+fn what_was_accepted_while_another_thread_shuts_the_loop_down_is_run_or_counted() {
+    for (name, mode) in [
+        ("loop: parks, submit races with shutdown", FastPathMode::Auto),
+        ("loop: polls, submit races with shutdown", FastPathMode::Disabled),
+    ] {
+        explore(name, Bound::Preemptions(2), move || {
+            check_shut_down(with_loop(mode, vec![shutdown, submit]));
         });
     }
 }
@@ -207,21 +220,44 @@ fn a_shutdown_that_races_with_the_first_drive_ends_the_loop_either_way() {
 #[test]
 fn both_of_two_shutdowns_return() {
     explore("loop: parks, 2 shutdowns", Bound::Preemptions(2), || {
-        check_shut_down(with_loop(FastPathMode::Auto, &[shutdown, shutdown]));
+        check_shut_down(with_loop(FastPathMode::Auto, vec![shutdown, shutdown]));
     });
 }
 
-fn switch_then_submit(handle: &Handle, log: &Arc<Log>) {
+fn switch(mode: FastPathMode, handle: &Handle, log: &Arc<Log>) {
+    handle.set_fast_path(mode).unwrap();
+    log.accept(handle.submit(log.task(0, 0)));
+    end_from_inside(handle);
+}
+
+// spec: WK-6, F-21
+#[test]
+fn switching_the_mode_loses_nothing() {
+    explore("loop: parks, then polls", Bound::Preemptions(2), || {
+        let producer: Producer = |handle, log| switch(FastPathMode::Disabled, handle, log);
+        let (result, log) = with_loop(FastPathMode::Auto, vec![producer]);
+        result.unwrap();
+        log.check();
+    });
+    explore("loop: polls, then parks", Bound::Preemptions(2), || {
+        let producer: Producer = |handle, log| switch(FastPathMode::Auto, handle, log);
+        let (result, log) = with_loop(FastPathMode::Disabled, vec![producer]);
+        result.unwrap();
+        log.check();
+    });
+}
+
+fn switch_and_submit(handle: &Handle, log: &Arc<Log>) {
     // Refused once the loop has terminated.
     let _ = handle.set_fast_path(FastPathMode::Disabled);
     log.accept(handle.submit_internal(log.task(4, 0)));
 }
 
-// spec: WK-6, F-21
+// spec: SD-1, F-21, F-33
 #[test]
-fn switching_the_mode_under_load_loses_nothing() {
-    explore("loop: switched to poll, 2 producers", Bound::Preemptions(2), || {
-        let (result, log) = with_loop(FastPathMode::Auto, &[submit_then_end, switch_then_submit]);
+fn switching_the_mode_while_the_loop_ends_loses_nothing() {
+    explore("loop: parks, then polls, races with the end", Bound::Preemptions(1), || {
+        let (result, log) = with_loop(FastPathMode::Auto, vec![end, switch_and_submit]);
         result.unwrap();
         log.check();
     });

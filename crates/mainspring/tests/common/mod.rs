@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -100,7 +101,8 @@ pub fn watchdog(test: &'static str) -> Watchdog {
         let guard = flag.lock().unwrap();
         let waited = changed.wait_timeout_while(guard, Duration::from_secs(60), |done| !*done);
         if waited.unwrap().1.timed_out() {
-            eprintln!("the test `{test}` hangs");
+            // Not by `eprintln`, which the test harness captures.
+            let _ = writeln!(std::io::stderr(), "the test `{test}` hangs");
             std::process::abort();
         }
     });
@@ -279,6 +281,26 @@ pub fn text_of(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "not text".to_owned())
 }
 
+/// What `look` says at the moment at which the loop is about to block for the first time.
+pub fn seen_before_blocking<T: 'static>(
+    builder: Builder,
+    queue: impl FnOnce(&Cx),
+    look: impl Fn(&Cx) -> T + 'static,
+) -> T {
+    let seen = Rc::new(RefCell::new(None));
+    let idle = Rc::clone(&seen);
+    let event_loop = builder
+        .on_idle(move |cx| {
+            idle.replace(Some(look(cx)));
+            cx.close();
+        })
+        .build()
+        .unwrap();
+    queue(event_loop.cx());
+    event_loop.run().unwrap();
+    seen.take().unwrap()
+}
+
 /// Turns the loop until nothing is ready. Fails if there is no end to it.
 pub fn turn_until_quiet(event_loop: &EventLoop) {
     for _ in 0..1_000_000 {
@@ -317,7 +339,7 @@ impl Kind {
             Self::External => drop(cx.submit(callback)),
             Self::NextTick => cx.next_tick(callback),
             Self::Microtask => cx.queue_microtask(callback),
-            Self::Immediate => drop(cx.set_immediate(callback)),
+            Self::Immediate => _ = cx.set_immediate(callback),
             Self::Close => cx.queue_close(callback),
         }
     }
@@ -368,10 +390,12 @@ impl Hook {
         }
     }
 
-    /// Queues what makes the loop call the hook. The idle hook is called when a guard is held.
+    /// Queues what makes `run` call the hook (`run_until_idle` in the case of `BeforeExit`).
     pub fn provoke(self, cx: &Cx) {
         match self {
-            Self::Prepare | Self::Check | Self::Idle | Self::BeforeExit => {}
+            Self::Prepare | Self::Idle | Self::BeforeExit => {}
+            // The check phase comes after the poll, which must not block.
+            Self::Check => _ = cx.set_immediate(|_| ()),
             Self::Overload => (0..2).for_each(|_| cx.submit(|_| ()).unwrap()),
             Self::Diagnostic => (0..2).for_each(|_| cx.queue_microtask(|_| ())),
             Self::Uncaught => cx.submit(|_| panic!("expected by the test")).unwrap(),

@@ -71,6 +71,8 @@ fn messages_name_what_they_are_about() {
     assert!(text.contains("high_water_mark") && text.contains("at least 1"), "{text}");
     let text = Error::DeadlineExceeded { left: 4711 }.to_string();
     assert!(text.contains("4711"), "{text}");
+    let text = Error::Io(io::Error::other("no luck")).to_string();
+    assert!(text.contains("no luck"), "{text}");
 }
 
 // spec: ER-1

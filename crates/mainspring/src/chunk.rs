@@ -34,8 +34,9 @@ use std::ptr::{self, NonNull};
 /// Entries in a chunk.
 const CHUNK: usize = 128;
 
-/// Chunks kept for reuse: enough for a tick's worth of tasks at the default budget.
-const SPARES: usize = 8;
+/// Chunks kept for reuse: enough for several ticks at the default budget, so that a loop that is behind
+/// allocates nothing either.
+const SPARES: usize = 64;
 
 struct Chunk<T> {
     next: *mut Chunk<T>,
@@ -296,10 +297,10 @@ mod tests {
     fn no_captured_value_is_alive_after_its_chunk_was_returned() {
         let value = Rc::new(());
         let queue = ChunkQueue::new();
-        for _ in 0..20 * CHUNK {
+        for _ in 0..(SPARES + 12) * CHUNK {
             queue.push(Rc::clone(&value));
         }
-        for left in (0..20 * CHUNK).rev() {
+        for left in (0..(SPARES + 12) * CHUNK).rev() {
             queue.pop();
             assert_eq!(Rc::strong_count(&value), left + 1);
         }

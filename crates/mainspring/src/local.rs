@@ -97,7 +97,7 @@ impl Local {
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        if self.shared.state().is_ending() {
+        if self.shared.sleep.state.is_ending() {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
         if self.shared.external.is_at_limit() {
@@ -196,7 +196,7 @@ impl Local {
     /// Whether a checkpoint would find something to run.
     #[inline]
     pub(crate) fn has_microtasks(&self) -> bool {
-        !self.next_ticks.is_empty() || self.microtasks.is_ready(&self.shared.microtasks)
+        self.microtasks.is_ready(&self.shared.microtasks) || !self.next_ticks.is_empty()
     }
 
     /// Whether a tick would find something to run.

@@ -157,6 +157,16 @@ impl StateWord {
         self.0.load(Ordering::Relaxed) == RUNNING
     }
 
+    /// Whether termination has begun, by one bit that only Terminating and Terminated have.
+    #[inline]
+    pub(crate) fn is_ending(&self) -> bool {
+        const {
+            assert!(TERMINATED == 1 && TERMINATING & 1 == 1);
+            assert!((AWAKE | SLEEPING | RUNNING | NOTIFIED | POLLING | FORCED) & 1 == 0);
+        }
+        self.0.load(Ordering::Acquire) & 1 != 0
+    }
+
     /// Whether what is queued shall be dropped.
     #[inline]
     pub(crate) fn is_forced(&self) -> bool {

@@ -397,58 +397,73 @@ fn ping_pong_sleeping(criterion: &mut Criterion) {
     }
 }
 
-/// Back to back between two cores, the pinger looking for the answer all the time.
+/// Between two cores, the pinger looking for the answer all the time: back to back, and with a pause
+/// before each ping in which a partner that does not look for work goes to sleep.
 fn ping_pong_hot(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("ping-pong with a hot loop, two cores");
-    Cores::Two.pin_pinger();
-    group.bench_function("mainspring", |bencher| {
-        let partner = Partner::new(Cores::Two);
-        let count: &'static Count = Box::leak(Box::default());
-        bencher.iter_custom(|rounds| {
-            let begin = Instant::now();
-            for _ in 0..rounds {
-                let expected = count.get() + 1;
-                partner.handle.submit(|_| count.bump()).unwrap();
-                while count.get() != expected {
-                    spin_loop();
-                }
-            }
-            begin.elapsed()
+    for pause in [Duration::ZERO, Duration::from_micros(5)] {
+        let name = format!("ping-pong with a hot loop, {pause:?} apart");
+        let mut group = criterion.benchmark_group(name);
+        Cores::Two.pin_pinger();
+        group.bench_function("mainspring", |bencher| {
+            let partner = Partner::new(Cores::Two);
+            let count: &'static Count = Box::leak(Box::default());
+            bencher.iter_custom(|rounds| {
+                pings(rounds, pause, || {
+                    let expected = count.get() + 1;
+                    partner.handle.submit(|_| count.bump()).unwrap();
+                    while count.get() != expected {
+                        spin_loop();
+                    }
+                })
+            });
         });
-    });
-    group.bench_function("floor/spinning atomics", |bencher| {
-        let ping: &'static AtomicU64 = Box::leak(Box::default());
-        let pong: &'static AtomicU64 = Box::leak(Box::default());
-        let partner = thread::spawn(move || {
-            Cores::Two.pin_partner();
-            let mut seen = 0;
-            while seen != u64::MAX {
-                let now = ping.load(Ordering::Acquire);
-                if now == seen {
-                    spin_loop();
-                } else {
-                    seen = now;
-                    pong.store(black_box(seen), Ordering::Release);
+        group.bench_function("floor/spinning atomics", |bencher| {
+            let ping: &'static AtomicU64 = Box::leak(Box::default());
+            let pong: &'static AtomicU64 = Box::leak(Box::default());
+            let partner = thread::spawn(move || {
+                Cores::Two.pin_partner();
+                let mut seen = 0;
+                while seen != u64::MAX {
+                    let now = ping.load(Ordering::Acquire);
+                    if now == seen {
+                        spin_loop();
+                    } else {
+                        seen = now;
+                        pong.store(black_box(seen), Ordering::Release);
+                    }
                 }
-            }
+            });
+            let mut round = 0;
+            bencher.iter_custom(|rounds| {
+                pings(rounds, pause, || {
+                    round += 1;
+                    ping.store(round, Ordering::Release);
+                    while pong.load(Ordering::Acquire) != round {
+                        spin_loop();
+                    }
+                })
+            });
+            ping.store(u64::MAX, Ordering::Release);
+            partner.join().unwrap();
         });
-        let mut round = 0;
-        bencher.iter_custom(|rounds| {
-            let begin = Instant::now();
-            for _ in 0..rounds {
-                round += 1;
-                ping.store(round, Ordering::Release);
-                while pong.load(Ordering::Acquire) != round {
-                    spin_loop();
-                }
-            }
-            begin.elapsed()
-        });
-        ping.store(u64::MAX, Ordering::Release);
-        partner.join().unwrap();
-    });
-    group.finish();
-    Cores::unpin();
+        group.finish();
+        Cores::unpin();
+    }
+}
+
+/// Times `ping`, without the pauses before it.
+fn pings(rounds: u64, pause: Duration, mut ping: impl FnMut()) -> Duration {
+    let mut elapsed = Duration::ZERO;
+    for _ in 0..rounds {
+        let waiting = Instant::now();
+        while waiting.elapsed() < pause {
+            spin_loop();
+        }
+        let begin = Instant::now();
+        ping();
+        elapsed += begin.elapsed();
+    }
+    elapsed
 }
 
 criterion_group! {

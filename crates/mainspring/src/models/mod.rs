@@ -34,6 +34,24 @@ enum Bound {
     Preemptions(usize),
 }
 
+/// Steps of a model that must be tried in every order.
+///
+/// Of several accesses to one atomic, loom remembers the last only. Where a thread loads and then
+/// stores, its own load hides those of the others, and loom does not try to let the store come
+/// before them. Read-modify-writes hide nothing. As they are relaxed, they do not order anything
+/// either.
+struct Pace(crate::sync::AtomicUsize);
+
+impl Pace {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(crate::sync::AtomicUsize::new(0)))
+    }
+
+    fn step(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// Explores `model`, and says how many executions that took.
 fn explore(name: &str, bound: Bound, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();

@@ -5,14 +5,16 @@
 //! the cells); each value is dropped exactly once (loom tracks them); and when the ring is closed,
 //! exactly what was accepted comes out.
 //!
-//! Bounded: capacities 1 and 2, at most five values.
+//! Exhaustive for two producers with a value each, open and closed (40,572 to 151,169 executions), and
+//! for three laps of one slot; up to three preemptions for more values (up to 36,338). Bounded:
+//! capacities 1 and 2, at most five values.
 
 use loom::alloc::Track;
 use loom::thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Bound, explore};
+use super::{Bound, Pace, explore};
 use crate::ring::{Refused, Ring};
 
 /// Producer and number.
@@ -81,14 +83,16 @@ fn check_empty(ring: &Ring<Value>) {
 }
 
 /// Two producers that try to push so many values each, and a consumer that looks so often while they
-/// do, and takes the rest afterwards. Nobody waits, so nothing is explored twice.
+/// do, and takes the rest afterwards. Nobody waits for room.
 fn share(shift: u32, counts: [usize; 2], looks: usize) {
     let ring = Arc::new(Ring::new(shift));
     let accepted = Arc::new(AtomicUsize::new(0));
+    let pace = Pace::new();
     let producers = [0, 1].map(|producer| {
-        let (ring, accepted) = (Arc::clone(&ring), Arc::clone(&accepted));
+        let (ring, accepted, pace) = (Arc::clone(&ring), Arc::clone(&accepted), Arc::clone(&pace));
         thread::spawn(move || {
             for number in 0..counts[producer] {
+                pace.step();
                 match ring.push(Track::new((producer, number)), |value| value) {
                     Ok(()) => drop(accepted.fetch_add(1, Ordering::Relaxed)),
                     Err((refused, _)) => assert_eq!(refused, Refused::Full),
@@ -98,6 +102,7 @@ fn share(shift: u32, counts: [usize; 2], looks: usize) {
     });
     let mut received = Vec::new();
     for _ in 0..looks {
+        pace.step();
         received.extend(pop(&ring));
     }
     for producer in producers {
@@ -119,8 +124,8 @@ fn share(shift: u32, counts: [usize; 2], looks: usize) {
 fn two_producers_share_the_slots_without_losing_or_doubling_a_value() {
     explore("ring: 1 slot, 1 + 1 values", Bound::None, || share(0, [1, 1], 2));
     explore("ring: 2 slots, 1 + 1 values", Bound::None, || share(1, [1, 1], 2));
-    explore("ring: 1 slot, 2 + 2 values", Bound::None, || share(0, [2, 2], 3));
-    explore("ring: 2 slots, 2 + 2 values", Bound::Preemptions(4), || share(1, [2, 2], 3));
+    explore("ring: 1 slot, 2 + 2 values", Bound::Preemptions(3), || share(0, [2, 2], 3));
+    explore("ring: 2 slots, 2 + 2 values", Bound::Preemptions(2), || share(1, [2, 2], 3));
 }
 
 /// Producers that push until they are refused, and a consumer that closes the ring and takes what
@@ -188,6 +193,7 @@ fn a_ring_that_is_dropped_drops_what_it_holds_once() {
                 thread::spawn(move || drop(ring.push(Track::new((producer, 0)), |value| value)))
             })
             .collect();
+        thread::yield_now();
         let _ = pop(&ring);
         for producer in producers {
             producer.join().unwrap();

@@ -14,10 +14,10 @@ use crate::state::{Began, LoopState, Via};
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, lock};
 use crate::task::SendTask;
 
-/// Slots in the ring of a lane, as a power of two.
-const LANE_SHIFT: u32 = if cfg!(loom) { 1 } else { 10 };
-
-/// Slots in the ring of the microtasks, as a power of two.
+/// Slots in the rings, as powers of two. Slots that are never used cost address space only. That of the
+/// external lane takes what two producers push while the loop is off its processor for a moment.
+const EXTERNAL_SHIFT: u32 = if cfg!(loom) { 1 } else { 11 };
+const INTERNAL_SHIFT: u32 = if cfg!(loom) { 1 } else { 10 };
 const MICROTASK_SHIFT: u32 = if cfg!(loom) { 1 } else { 12 };
 
 /// How the end of a loop went.
@@ -55,8 +55,8 @@ impl Shared {
         Self {
             sleep: Sleep::new(),
             clock: Clock::new(),
-            external: Inbox::new(config.high_water_mark, LANE_SHIFT),
-            internal: Inbox::new(usize::MAX, LANE_SHIFT),
+            external: Inbox::new(config.high_water_mark, EXTERNAL_SHIFT),
+            internal: Inbox::new(usize::MAX, INTERNAL_SHIFT),
             microtasks: Inbox::new(usize::MAX, MICROTASK_SHIFT),
             owner: Owner::new(),
             aside: AtomicUsize::new(0),

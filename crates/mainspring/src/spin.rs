@@ -31,11 +31,7 @@ pub(crate) struct Spin {
 impl Spin {
     /// Never spins where it cannot help: with one processor, nobody else can make progress.
     pub(crate) fn new(max: Duration) -> Self {
-        // Asking takes several system calls, so it is done once.
-        static ALONE: OnceLock<bool> = OnceLock::new();
-        let alone = *ALONE
-            .get_or_init(|| std::thread::available_parallelism().map_or(true, |n| n.get() == 1));
-        let max = if alone || cfg!(loom) { Duration::ZERO } else { max };
+        let max = if is_alone() || cfg!(loom) { Duration::ZERO } else { max };
         Self { max, skip: Cell::new(0), backoff: Cell::new(0) }
     }
 
@@ -69,6 +65,19 @@ impl Spin {
             }
         }
     }
+}
+
+/// Whether this thread, or this process, has one processor.
+fn is_alone() -> bool {
+    // What the process has takes several system calls to find out, so it is asked once.
+    static PROCESS: OnceLock<bool> = OnceLock::new();
+    let process = *PROCESS
+        .get_or_init(|| std::thread::available_parallelism().map_or(true, |n| n.get() == 1));
+    #[cfg(target_os = "linux")]
+    let thread = rustix::thread::sched_getaffinity(None).is_ok_and(|set| set.count() == 1);
+    #[cfg(not(target_os = "linux"))]
+    let thread = false;
+    process || thread
 }
 
 #[cfg(all(test, not(loom)))]

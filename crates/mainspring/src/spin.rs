@@ -67,17 +67,12 @@ impl Spin {
     }
 }
 
-/// Whether this thread, or this process, has one processor.
+/// Whether the process has one processor. To which of several a thread is bound does not matter: others
+/// may be bound to others.
 fn is_alone() -> bool {
-    // What the process has takes several system calls to find out, so it is asked once.
-    static PROCESS: OnceLock<bool> = OnceLock::new();
-    let process = *PROCESS
-        .get_or_init(|| std::thread::available_parallelism().map_or(true, |n| n.get() == 1));
-    #[cfg(target_os = "linux")]
-    let thread = rustix::thread::sched_getaffinity(None).is_ok_and(|set| set.count() == 1);
-    #[cfg(not(target_os = "linux"))]
-    let thread = false;
-    process || thread
+    // It takes several system calls to find out, so it is asked once.
+    static ALONE: OnceLock<bool> = OnceLock::new();
+    *ALONE.get_or_init(|| std::thread::available_parallelism().map_or(true, |n| n.get() == 1))
 }
 
 #[cfg(all(test, not(loom)))]

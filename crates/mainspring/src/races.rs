@@ -404,7 +404,6 @@ mod with_faults {
         false
     }
 
-    // spec: WK-5
     #[test]
     fn a_poller_that_fails_for_good_ends_the_loop_in_the_normal_order() {
         let seen = std::rc::Rc::new(std::cell::Cell::new(false));

@@ -194,7 +194,7 @@ fn idle(mode: FastPathMode) {
 
 const MODES: [FastPathMode; 2] = [FastPathMode::Auto, FastPathMode::Disabled];
 
-// spec: WK-2, IN-8
+// spec: WK-2
 #[test]
 #[ignore = "needs strace: run by tools/test"]
 fn a_submit_to_a_loop_that_is_awake_makes_no_system_call() {

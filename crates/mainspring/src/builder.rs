@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::fault::{PanicPolicy, UncaughtPanic};
 use crate::hooks::{Diagnostic, Hooks, Overload};
-use crate::{Cx, Error, EventLoop};
+use crate::{Cx, Error, EventLoop, VirtualClock};
 
 /// How the loop blocks when it has nothing to do.
 ///
@@ -49,6 +49,7 @@ pub(crate) struct Config {
     pub(crate) max_spin: Duration,
     pub(crate) fast_path: FastPathMode,
     pub(crate) panic_policy: PanicPolicy,
+    pub(crate) clock: Option<VirtualClock>,
 }
 
 /// Sets the options of a loop before it is built.
@@ -86,6 +87,7 @@ impl Default for Builder {
                 max_spin: Duration::from_micros(50),
                 fast_path: FastPathMode::Auto,
                 panic_policy: PanicPolicy::Isolate,
+                clock: None,
             },
             hooks: Hooks::default(),
         }
@@ -197,6 +199,23 @@ impl Builder {
     /// ```
     pub fn panic_policy(mut self, policy: PanicPolicy) -> Self {
         self.config.panic_policy = policy;
+        self
+    }
+
+    /// Where the loop gets its time from: a clock for tests, instead of the system's.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, VirtualClock};
+    /// use std::time::Duration;
+    ///
+    /// let clock = VirtualClock::auto();
+    /// let event_loop = EventLoop::builder().clock(&clock).build()?;
+    /// event_loop.cx().set_timeout(Duration::from_secs(3600), |_| println!("an hour later"))?;
+    /// event_loop.run_until_idle()?; // at once
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn clock(mut self, clock: &VirtualClock) -> Self {
+        self.config.clock = Some(clock.clone());
         self
     }
 

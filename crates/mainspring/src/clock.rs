@@ -1,47 +1,114 @@
-//! The loop's time: a monotonic anchor, and how long ago that was when the tick began.
+//! The loop's time: nanoseconds of a monotonic clock, as signed 64-bit numbers.
 //!
-//! This is where a tick gets its time from. Waits for other threads, and the limits of the real waits that
-//! the system makes, are in real time on purpose.
+//! This is where a tick and its timers get their time from: the system's clock, or a [`VirtualClock`] in its
+//! place. Waits for other threads, such as that of a shutdown, are in real time on purpose.
 
 use std::time::{Duration, Instant};
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::VirtualClock;
+use crate::sync::{AtomicI64, Ordering};
+use crate::sys;
 
-/// The cached time of a loop. One thread refreshes it, any thread reads it without tearing.
+/// The time of a loop, and the time at which its present tick began. One thread refreshes it, any thread
+/// reads it without tearing.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    anchor: Instant,
-    /// Nanoseconds from the anchor to the beginning of the present tick.
-    offset: AtomicU64,
+    /// One moment on two scales. The number was read last, so a time that is given as an `Instant` is never
+    /// taken for an earlier one.
+    anchor: (Instant, i64),
+    /// When the present tick began.
+    cached: AtomicI64,
+    pub(crate) virtual_clock: Option<VirtualClock>,
 }
 
 impl Clock {
-    pub(crate) fn new() -> Self {
-        Self { anchor: Instant::now(), offset: AtomicU64::new(0) }
+    pub(crate) fn new(virtual_clock: Option<VirtualClock>) -> Self {
+        let anchor = match &virtual_clock {
+            None => {
+                let instant = Instant::now();
+                (instant, sys::now())
+            }
+            Some(clock) => clock.anchor(),
+        };
+        let now = virtual_clock.as_ref().map_or(anchor.1, VirtualClock::read);
+        Self { anchor, cached: AtomicI64::new(now), virtual_clock }
     }
 
-    /// Reads the real time.
+    /// Reads the time.
     #[inline]
-    pub(crate) fn read(&self) -> Instant {
-        Instant::now()
+    pub(crate) fn read(&self) -> i64 {
+        match &self.virtual_clock {
+            None => sys::now(),
+            Some(clock) => clock.read(),
+        }
     }
 
-    /// Caches the real time.
+    /// Caches the time.
     #[inline]
     pub(crate) fn refresh(&self) {
-        self.offset.store(self.number(self.read()), Ordering::Relaxed);
-    }
-
-    /// A time as nanoseconds from the anchor.
-    #[inline]
-    pub(crate) fn number(&self, time: Instant) -> u64 {
-        // 2^64 nanoseconds are 584 years.
-        time.saturating_duration_since(self.anchor).as_nanos() as u64
+        self.cached.store(self.read(), Ordering::Relaxed);
     }
 
     /// The cached time.
     #[inline]
-    pub(crate) fn cached(&self) -> Instant {
-        self.anchor + Duration::from_nanos(self.offset.load(Ordering::Relaxed))
+    pub(crate) fn cached(&self) -> i64 {
+        self.cached.load(Ordering::Relaxed)
+    }
+
+    /// A time as a number, if it can be represented.
+    pub(crate) fn number(&self, time: Instant) -> Option<i64> {
+        let (instant, number) = self.anchor;
+        match time.checked_duration_since(instant) {
+            Some(later) => number.checked_add(i64::try_from(later.as_nanos()).ok()?),
+            None => {
+                let earlier = instant.saturating_duration_since(time);
+                number.checked_sub(i64::try_from(earlier.as_nanos()).ok()?)
+            }
+        }
+    }
+
+    /// A number as a time.
+    pub(crate) fn instant(&self, number: i64) -> Instant {
+        let (instant, zero) = self.anchor;
+        let distance = Duration::from_nanos(number.abs_diff(zero));
+        if number >= zero { instant + distance } else { instant - distance }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    // spec: TM-1, M1-4.2
+    #[test]
+    fn times_before_and_after_the_anchor_are_numbers_and_back() {
+        let clock = Clock::new(None);
+        let now = Instant::now();
+        for distance in [0, 1, 1_000_000_007] {
+            for time in [now + Duration::from_nanos(distance), now - Duration::from_nanos(distance)]
+            {
+                assert_eq!(clock.instant(clock.number(time).unwrap()), time);
+            }
+        }
+    }
+
+    #[test]
+    fn a_time_beyond_the_range_has_no_number() {
+        let clock = Clock::new(None);
+        let far = Instant::now() + Duration::from_secs(300 * 365 * 24 * 60 * 60);
+        assert_eq!(clock.number(far), None);
+    }
+
+    // A timer that is set for an `Instant` must not fire before `Instant::now()` says so.
+    #[test]
+    fn an_instant_is_never_taken_for_an_earlier_time() {
+        for _ in 0..1_000 {
+            let clock = Clock::new(None);
+            let instant = Instant::now();
+            let after = clock.read();
+            assert!(clock.number(instant).unwrap() <= after + 1_000_000, "not far off");
+            let before = clock.read();
+            assert!(clock.instant(before) <= Instant::now());
+        }
     }
 }

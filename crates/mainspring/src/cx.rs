@@ -258,7 +258,7 @@ impl Cx {
     /// ```
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.0.shared.clock.cached()
+        self.0.shared.clock.instant(self.0.shared.clock.cached())
     }
 }
 

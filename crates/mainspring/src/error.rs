@@ -27,7 +27,7 @@ pub enum Error {
     NotRunning,
     /// No such timer is alive.
     TimerNotFound,
-    /// All timer ids have been used.
+    /// All timer ids have been used, or are in use.
     TimerIdExhausted,
     /// The deadline cannot be represented.
     DeadlineOutOfRange,
@@ -72,8 +72,12 @@ impl fmt::Display for Error {
                 "no loop is being driven on this thread; call this from a callback of one"
             }
             Self::TimerNotFound => "no such timer is alive",
-            Self::TimerIdExhausted => "all timer ids have been used; build a new loop",
-            Self::DeadlineOutOfRange => "the deadline is too far away to be represented",
+            Self::TimerIdExhausted => {
+                "all timer ids are in use or used up; clear timers, or build a new loop"
+            }
+            Self::DeadlineOutOfRange => {
+                "the deadline is more than 292 years away; choose an earlier one"
+            }
             Self::FdAlreadyRegistered => {
                 "the descriptor is registered already; modify or unregister it first"
             }
@@ -130,8 +134,12 @@ impl From<io::Error> for Error {
 pub enum Refusal {
     /// The external lane is at its high-water mark.
     Overloaded,
-    /// The loop has terminated or, for external tasks, begun to.
+    /// The loop has terminated or, for external tasks and timers, begun to.
     Terminated,
+    /// The deadline of a timer cannot be represented.
+    DeadlineOutOfRange,
+    /// All timer ids have been used, or are in use.
+    TimerIdExhausted,
 }
 
 impl From<Refusal> for Error {
@@ -139,6 +147,8 @@ impl From<Refusal> for Error {
         match refusal {
             Refusal::Overloaded => Self::Overloaded,
             Refusal::Terminated => Self::Terminated,
+            Refusal::DeadlineOutOfRange => Self::DeadlineOutOfRange,
+            Refusal::TimerIdExhausted => Self::TimerIdExhausted,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::builder::Config;
 use crate::current::Entered;
@@ -22,13 +22,14 @@ use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
 /// # One tick
 ///
 /// 1. The cached time is refreshed.
-/// 2. The internal lane is run to its end.
-/// 3. The external lane is run up to its budget.
-/// 4. Microtasks.
-/// 5. The loop polls. It blocks only if nothing is queued.
-/// 6. Microtasks.
-/// 7. Immediates, those that were there when this phase began.
-/// 8. Close callbacks, likewise.
+/// 2. Timers that are due, those that were there when this phase began.
+/// 3. The internal lane is run to its end.
+/// 4. The external lane is run up to its budget.
+/// 5. Microtasks.
+/// 6. The loop polls. It blocks only if nothing is queued, and until the next timer is due at the most.
+/// 7. Microtasks.
+/// 8. Immediates, those that were there when this phase began.
+/// 9. Close callbacks, likewise.
 ///
 /// After each callback comes a checkpoint: the `next_tick` queue and the microtask queue are run, in
 /// turn, until both are empty.
@@ -72,7 +73,7 @@ pub struct EventLoop {
 /// What a [`turn`](EventLoop::turn) did.
 ///
 /// ```
-/// use std::time::Duration;
+/// use std::time::{Duration, Instant};
 ///
 /// let event_loop = mainspring::EventLoop::new()?;
 /// event_loop.cx().submit(|_| ())?;
@@ -124,6 +125,9 @@ impl EventLoop {
 
     pub(crate) fn assemble(config: Config, hooks: Hooks) -> Result<Self, Error> {
         let shared = Arc::new(Shared::new(&config));
+        if let Some(clock) = &config.clock {
+            clock.attach(&shared);
+        }
         if config.fast_path == FastPathMode::Disabled {
             shared.sleep.open_source()?;
         }
@@ -173,6 +177,24 @@ impl EventLoop {
         self.cx.state()
     }
 
+    /// The deadline of the timer that is due first. See [`Cx::next_deadline`].
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().set_timeout(Duration::from_millis(1), |_| ())?;
+    /// while let Some(deadline) = event_loop.next_deadline() {
+    ///     // Another loop would wait here, until then at the most.
+    ///     event_loop.turn(deadline.saturating_duration_since(std::time::Instant::now()))?;
+    /// }
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.cx.next_deadline()
+    }
+
     /// Drives the loop until it has terminated, because of a [`shutdown`](Handle::shutdown) or a
     /// [`close`](Handle::close).
     ///
@@ -195,8 +217,8 @@ impl EventLoop {
         self.drive(Until::Terminated)
     }
 
-    /// Drives the loop until nothing is left that could cause a callback: no callback is queued, and
-    /// no [`KeepAlive`](crate::KeepAlive) guard exists.
+    /// Drives the loop until nothing is left that could cause a callback: no callback is queued, no
+    /// [referenced](Cx::reference_timer) timer waits, and no [`KeepAlive`](crate::KeepAlive) guard exists.
     ///
     /// The loop does not terminate by this, and can be driven again. A task that another thread
     /// submits at the same time may stay queued until then.
@@ -257,15 +279,18 @@ impl EventLoop {
     /// Drives the loop through one tick, for use inside another loop.
     ///
     /// If there is nothing to run, it waits for at most `timeout`: `Duration::ZERO` for not at all,
-    /// `None` for as long as it takes. What ended the wait may be left for the next turn; the result
-    /// tells. If termination has begun, it is carried out.
+    /// `None` for as long as it takes. What ended the wait, a timer for example, may be left for the next
+    /// turn; the result tells. If termination has begun, it is carried out.
+    ///
+    /// With a [`VirtualClock`](crate::VirtualClock) that advances by itself the wait is in virtual time and
+    /// takes none; otherwise in real time.
     ///
     /// # Errors
     ///
     /// As for [`run`](Self::run).
     ///
     /// ```
-    /// use std::time::Duration;
+    /// use std::time::{Duration, Instant};
     ///
     /// let event_loop = mainspring::EventLoop::new()?;
     /// event_loop.cx().submit(|_| println!("one tick"))?;
@@ -277,8 +302,10 @@ impl EventLoop {
         let ran = local.ran.get();
         let driving = self.enter()?;
         // A time too far away to be represented is for ever.
-        let now = local.shared.clock.read();
-        let deadline = timeout.into().and_then(|timeout| now.checked_add(timeout));
+        let now = local.shared.limit_clock();
+        let deadline = timeout
+            .into()
+            .and_then(|timeout| now.checked_add(i64::try_from(timeout.as_nanos()).ok()?));
         let result = driving.step(Wait::Turn { deadline, ran });
         // A wake that came before, or meanwhile, is answered by the return.
         local.shared.take_wake();
@@ -287,7 +314,7 @@ impl EventLoop {
         }
         result.map(|()| Turn {
             callbacks: local.ran.get() - ran,
-            ready: !local.finished.get() && local.has_work(),
+            ready: !local.finished.get() && (local.has_work() || local.has_due_timer()),
         })
     }
 

@@ -33,6 +33,8 @@ pub enum PanicPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
+    /// Due timers.
+    Timers,
     /// The internal lane.
     Internal,
     /// The external lane.
@@ -52,6 +54,7 @@ pub enum Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Timers => "timers",
             Self::Internal => "internal",
             Self::External => "external",
             Self::NextTicks => "next ticks",

@@ -235,7 +235,7 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.0.clock.cached()
+        self.0.clock.instant(self.0.clock.cached())
     }
 
     /// How many callbacks wait in the queues of the loop, all together.

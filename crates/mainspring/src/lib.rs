@@ -93,6 +93,8 @@ mod sync;
 mod sys;
 mod task;
 mod tick;
+mod timer;
+mod virtual_clock;
 
 pub use builder::{Builder, FastPathMode};
 pub use current::current;
@@ -107,3 +109,5 @@ pub use shutdown::{Deadline, Shutdown};
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signals::SignalGuard;
 pub use state::LoopState;
+pub use timer::{TimerId, TimerNesting};
+pub use virtual_clock::VirtualClock;

@@ -16,6 +16,7 @@ use crate::spin::Spin;
 use crate::state::LoopState;
 use crate::sync::Ordering;
 use crate::task::Task;
+use crate::timer::{TimerTask, Timers};
 
 /// The loop's own side. Everything is behind a `Cell` or a queue that hands out values, so that no
 /// borrow is held while a callback runs.
@@ -30,8 +31,11 @@ pub(crate) struct Local {
     pub(crate) next_ticks: ChunkQueue<Task>,
     pub(crate) immediates: Immediates,
     pub(crate) closes: ChunkQueue<Task>,
+    pub(crate) timers: Timers,
     /// For immediates and close callbacks.
     pub(crate) landing: Landing<Task>,
+    /// For timers.
+    pub(crate) timer_landing: Landing<TimerTask>,
     /// What the loop is running now.
     pub(crate) phase: Cell<Phase>,
     /// Whether a call that drives the loop is on the stack, and something that is queued will be run.
@@ -57,7 +61,6 @@ pub(crate) struct Local {
 impl Local {
     pub(crate) fn new(shared: Arc<Shared>, config: Config, hooks: Hooks) -> Self {
         Self {
-            shared,
             hooks,
             spin: Spin::new(config.max_spin),
             external: Lane::new(),
@@ -66,7 +69,9 @@ impl Local {
             next_ticks: ChunkQueue::new(),
             immediates: Immediates::new(),
             closes: ChunkQueue::new(),
+            timers: Timers::new(shared.clock.cached()),
             landing: Landing::new(),
+            timer_landing: Landing::new(),
             phase: Cell::new(Phase::External),
             driven: Cell::new(false),
             started: Cell::new(false),
@@ -77,6 +82,7 @@ impl Local {
             checkpoint: Cell::new(0),
             breached: Cell::new(false),
             stop: RefCell::new(None),
+            shared,
             config,
         }
     }
@@ -207,13 +213,23 @@ impl Local {
             || self.internal.is_ready(&shared.internal)
             || self.microtasks.is_ready(&shared.microtasks)
             || shared.aside.load(Ordering::Relaxed) != 0
+            || shared.timers.inbox.is_ready()
             || shared.is_woken()
     }
 
     /// Whether something is queued, or something that is referenced may still cause a callback.
     pub(crate) fn is_alive(&self) -> bool {
-        // In this order: what was queued before the last guard was dropped is found.
-        self.shared.holds.load(Ordering::Acquire) != 0 || self.has_work()
+        // In this order: what was queued before the last guard was dropped, or the last timer was cleared,
+        // is found.
+        self.shared.holds.load(Ordering::Acquire) != 0
+            || self.timers.is_referenced(&self.shared.timers)
+            || self.has_work()
+    }
+
+    /// Whether a timer is due.
+    pub(crate) fn has_due_timer(&self) -> bool {
+        let next = self.timers.next(&self.shared.timers);
+        next.is_some_and(|next| next <= self.shared.clock.read())
     }
 
     /// Drops every callback that is still queued, and accepts no more. Returns how many there were.
@@ -243,6 +259,8 @@ impl Local {
             discard(task);
         }
         shared.aside.store(0, Ordering::Relaxed);
+        shared.timers.inbox.close();
+        self.timers.end(&shared.timers);
         self.hooks.clear();
         dropped
     }

@@ -11,8 +11,10 @@ use crate::inbox::Inbox;
 use crate::owner::Owner;
 use crate::sleep::Sleep;
 use crate::state::{Began, LoopState, Via};
-use crate::sync::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::sys;
 use crate::task::SendTask;
+use crate::timer::Remote;
 
 /// Slots in the rings, as powers of two. Slots that are never used cost address space only. That of the
 /// external lane takes what two producers push while the loop is off its processor for a moment.
@@ -36,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) external: Inbox<SendTask>,
     pub(crate) internal: Inbox<SendTask>,
     pub(crate) microtasks: Inbox<SendTask>,
+    pub(crate) timers: Remote,
     pub(crate) owner: Owner,
     /// Callbacks in queues that other threads have no entrance to. Written by the loop only.
     pub(crate) aside: AtomicUsize,
@@ -44,8 +47,8 @@ pub(crate) struct Shared {
     /// Somebody asked for a tick.
     woken: AtomicBool,
     fast_path: AtomicU8,
-    /// When to stop running what is queued, on the loop's clock. The greatest number for never.
-    deadline: AtomicU64,
+    /// When to stop running what is queued, in real time. The greatest number for never.
+    deadline: AtomicI64,
     outcome: Mutex<Option<Outcome>>,
     ended: Condvar,
 }
@@ -54,16 +57,17 @@ impl Shared {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             sleep: Sleep::new(),
-            clock: Clock::new(),
+            clock: Clock::new(config.clock.clone()),
             external: Inbox::new(config.high_water_mark, EXTERNAL_SHIFT),
             internal: Inbox::new(usize::MAX, INTERNAL_SHIFT),
             microtasks: Inbox::new(usize::MAX, MICROTASK_SHIFT),
+            timers: Remote::new(),
             owner: Owner::new(),
             aside: AtomicUsize::new(0),
             holds: AtomicUsize::new(0),
             woken: AtomicBool::new(false),
             fast_path: AtomicU8::new(config.fast_path as u8),
-            deadline: AtomicU64::new(u64::MAX),
+            deadline: AtomicI64::new(i64::MAX),
             outcome: Mutex::new(None),
             ended: Condvar::new(),
         }
@@ -123,10 +127,11 @@ impl Shared {
             + self.aside.load(Ordering::Relaxed)
     }
 
-    /// Begins termination: external tasks are refused from now on.
+    /// Begins termination: external tasks and timers are refused from now on.
     pub(crate) fn begin_termination(&self, force: bool) -> Began {
         // Closed first, so that whoever sees the new state is refused.
         self.external.close();
+        self.timers.inbox.close();
         self.sleep.terminate(force)
     }
 
@@ -145,11 +150,17 @@ impl Shared {
             unsafe { inbox.empty(|task| sent.push(task)) };
         }
         dropped += sent.len();
+        let timers = ChunkQueue::new();
+        // SAFETY: as above.
+        unsafe { self.timers.empty(|task| timers.push(task)) };
         self.sleep.close_source();
-        let outcome = Outcome { dropped, at: self.clock.read() };
+        let outcome = Outcome { dropped, at: Instant::now() };
         self.complete(outcome);
         // Last, because a destructor may wait for the end of the loop.
         while let Some(task) = sent.pop() {
+            drop_isolated(task);
+        }
+        while let Some(task) = timers.pop() {
             drop_isolated(task);
         }
         outcome
@@ -164,14 +175,25 @@ impl Shared {
     /// Makes the deadline of the end earlier.
     pub(crate) fn hurry(&self, deadline: Option<Instant>) {
         if let Some(deadline) = deadline {
-            self.deadline.fetch_min(self.clock.number(deadline), Ordering::Relaxed);
+            let left = deadline.saturating_duration_since(Instant::now()).as_nanos();
+            let deadline = sys::now().saturating_add(i64::try_from(left).unwrap_or(i64::MAX));
+            self.deadline.fetch_min(deadline, Ordering::Relaxed);
+        }
+    }
+
+    /// The time by which the limit of a turn is measured: that of a virtual clock that advances by itself,
+    /// otherwise the real one.
+    pub(crate) fn limit_clock(&self) -> i64 {
+        match &self.clock.virtual_clock {
+            Some(clock) if clock.is_auto() => clock.read(),
+            _ => sys::now(),
         }
     }
 
     /// Whether the deadline of the end has passed.
     pub(crate) fn is_late(&self) -> bool {
         let deadline = self.deadline.load(Ordering::Relaxed);
-        deadline != u64::MAX && deadline <= self.clock.number(self.clock.read())
+        deadline != i64::MAX && deadline <= sys::now()
     }
 
     /// Waits for the end, until `deadline`.

@@ -174,7 +174,7 @@ impl Cx {
         shared.internal.close();
         shared.microtasks.close();
         self.drain();
-        let at = shared.clock.read();
+        let at = Instant::now();
         let dropped = local.drop_queued();
         shared.sleep.close_source();
         shared.complete(Outcome { dropped, at });

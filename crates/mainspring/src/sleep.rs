@@ -24,7 +24,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::error::Error;
 use crate::fault::log_isolated;
@@ -127,7 +126,7 @@ impl Sleep {
     pub(crate) fn sleep(
         &self,
         via: Via,
-        deadline: Option<Instant>,
+        deadline: Option<i64>,
         has_work: impl FnOnce() -> bool,
     ) -> io::Result<()> {
         self.probes.reach(Point::BeforeSleep);
@@ -148,7 +147,7 @@ impl Sleep {
         blocked
     }
 
-    fn block(&self, via: Via, deadline: Option<Instant>) -> io::Result<()> {
+    fn block(&self, via: Via, deadline: Option<i64>) -> io::Result<()> {
         match via {
             Via::Park => self.parker.park(deadline),
             Via::Poll => {

@@ -8,9 +8,10 @@
 
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::sync::spin_loop;
+use crate::sys;
 
 /// Sleeps between two attempts, at the most.
 const MAX_SKIPS: u32 = 255;
@@ -21,7 +22,8 @@ const LOOKS: u32 = 32;
 /// See the [module documentation](self).
 #[derive(Debug)]
 pub(crate) struct Spin {
-    max: Duration,
+    /// In nanoseconds.
+    max: i64,
     /// How many sleeps to enter without an attempt, from now on.
     skip: Cell<u32>,
     /// What `skip` was set to by the last failure.
@@ -32,23 +34,22 @@ impl Spin {
     /// Never spins where it cannot help: with one processor, nobody else can make progress.
     pub(crate) fn new(max: Duration) -> Self {
         let max = if is_alone() || cfg!(loom) { Duration::ZERO } else { max };
+        let max = i64::try_from(max.as_nanos()).unwrap_or(i64::MAX);
         Self { max, skip: Cell::new(0), backoff: Cell::new(0) }
     }
 
     /// Waits for `has_work`, for a while but not past `deadline`, or not at all. Tells whether it came
     /// true.
     #[inline]
-    pub(crate) fn wait(&self, deadline: Option<Instant>, has_work: impl Fn() -> bool) -> bool {
-        if self.max.is_zero() {
+    pub(crate) fn wait(&self, deadline: Option<i64>, has_work: impl Fn() -> bool) -> bool {
+        if self.max == 0 {
             return false;
         }
         if self.skip.get() > 0 {
             self.skip.set(self.skip.get() - 1);
             return false;
         }
-        let start = Instant::now();
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(start));
-        let max = left.map_or(self.max, |left| left.min(self.max));
+        let end = sys::now().saturating_add(self.max).min(deadline.unwrap_or(i64::MAX));
         loop {
             for _ in 0..LOOKS {
                 if has_work() {
@@ -57,7 +58,7 @@ impl Spin {
                 }
                 spin_loop();
             }
-            if start.elapsed() >= max {
+            if sys::now() >= end {
                 let skip = (2 * self.backoff.get() + 1).min(MAX_SKIPS);
                 self.backoff.set(skip);
                 self.skip.set(skip);
@@ -93,7 +94,7 @@ mod tests {
 
     fn spin() -> Spin {
         let mut spin = Spin::new(Duration::from_nanos(1));
-        spin.max = Duration::from_nanos(1);
+        spin.max = 1;
         spin
     }
 
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn an_attempt_ends_at_the_deadline() {
         let mut spin = Spin::new(Duration::ZERO);
-        spin.max = Duration::MAX;
-        assert!(!spin.wait(Some(Instant::now()), || false));
+        spin.max = i64::MAX;
+        assert!(!spin.wait(Some(sys::now()), || false));
     }
 }

@@ -4,10 +4,11 @@
 //!
 //! | part   | size      | holds                                                                  |
 //! |--------|-----------|------------------------------------------------------------------------|
-//! | `data` | 6 words   | the closure itself, or one word: the pointer of a `Box` that holds it   |
+//! | `data` | N words   | the closure itself, or one word: the pointer of a `Box` that holds it   |
 //! | `act`  | 1 word    | the function that runs or drops what `data` holds                      |
 //!
-//! Seven words and the sequence word of a ring slot make one 64-byte cache line.
+//! N is six in queues: seven words and the sequence word of a ring slot make one 64-byte cache line. A
+//! timer's slot has other words of its own, and room for five.
 //!
 //! # Invariant
 //!
@@ -21,38 +22,38 @@ use std::ptr::NonNull;
 
 use crate::Cx;
 
-/// Closures of up to this many words are stored without an allocation.
+/// Closures of up to this many words are queued without an allocation.
 const WORDS: usize = 6;
 
-type Data = MaybeUninit<[usize; WORDS]>;
+type Data<const N: usize> = MaybeUninit<[usize; N]>;
 
 /// What to do with the closure behind the pointer: run it with a context, or drop it without one.
-type Act = unsafe fn(*mut Data, Option<&Cx>);
+type Act<const N: usize> = unsafe fn(*mut Data<N>, Option<&Cx>);
 
 /// A callback that runs at most once, on the loop's thread.
-pub(crate) struct Task {
-    data: Data,
-    act: Act,
+pub(crate) struct Task<const N: usize = WORDS> {
+    data: Data<N>,
+    act: Act<N>,
     /// The closure need not be `Send`.
     _local: PhantomData<*mut ()>,
 }
 
-impl Task {
+impl<const N: usize> Task<N> {
     #[inline]
     pub(crate) fn new<F>(f: F) -> Self
     where
         F: FnOnce(&Cx) + 'static,
     {
         let mut data = Data::uninit();
-        let act: Act = if fits_inline::<F>() {
+        let act: Act<N> = if fits_inline::<F, N>() {
             // SAFETY: `F` fits into `data` in size and alignment.
             unsafe { data.as_mut_ptr().cast::<F>().write(f) };
-            act_inline::<F>
+            act_inline::<F, N>
         } else {
             let boxed = Box::into_raw(Box::new(f));
             // SAFETY: a thin pointer fits into `data`.
             unsafe { data.as_mut_ptr().cast::<*mut F>().write(boxed) };
-            act_boxed::<F>
+            act_boxed::<F, N>
         };
         Self { data, act, _local: PhantomData }
     }
@@ -61,14 +62,14 @@ impl Task {
 /// A task that its queue has given away, in the place where it was. It has to be run before the queue
 /// is touched again.
 #[must_use = "the task is leaked unless it is run"]
-pub(crate) struct Ready(NonNull<Task>);
+pub(crate) struct Ready<const N: usize = WORDS>(NonNull<Task<N>>);
 
-impl Ready {
+impl<const N: usize> Ready<N> {
     /// # Safety
     ///
     /// The task at that place is given up to the caller, and stays there until it is run.
     #[inline]
-    pub(crate) unsafe fn new(task: NonNull<Task>) -> Self {
+    pub(crate) unsafe fn new(task: NonNull<Task<N>>) -> Self {
         Self(task)
     }
 
@@ -84,27 +85,27 @@ impl Ready {
     }
 }
 
-impl Drop for Task {
+impl<const N: usize> Drop for Task<N> {
     fn drop(&mut self) {
         // SAFETY: a task that was given away is run through a pointer, and never dropped after that.
         unsafe { (self.act)(&raw mut self.data, None) }
     }
 }
 
-impl fmt::Debug for Task {
+impl<const N: usize> fmt::Debug for Task<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Task")
     }
 }
 
-const fn fits_inline<F>() -> bool {
-    size_of::<F>() <= size_of::<Data>() && align_of::<F>() <= align_of::<Data>()
+const fn fits_inline<F, const N: usize>() -> bool {
+    size_of::<F>() <= size_of::<Data<N>>() && align_of::<F>() <= align_of::<Data<N>>()
 }
 
 /// # Safety
 ///
 /// `data` holds an `F`, which is taken out.
-unsafe fn act_inline<F: FnOnce(&Cx)>(data: *mut Data, cx: Option<&Cx>) {
+unsafe fn act_inline<F: FnOnce(&Cx), const N: usize>(data: *mut Data<N>, cx: Option<&Cx>) {
     // SAFETY: the caller says that an `F` is there and gives it up.
     let f = unsafe { data.cast::<F>().read() };
     if let Some(cx) = cx {
@@ -115,7 +116,7 @@ unsafe fn act_inline<F: FnOnce(&Cx)>(data: *mut Data, cx: Option<&Cx>) {
 /// # Safety
 ///
 /// `data` holds a pointer made by `Box::<F>::into_raw`, which is taken out.
-unsafe fn act_boxed<F: FnOnce(&Cx)>(data: *mut Data, cx: Option<&Cx>) {
+unsafe fn act_boxed<F: FnOnce(&Cx), const N: usize>(data: *mut Data<N>, cx: Option<&Cx>) {
     // SAFETY: the caller says that the pointer is there and gives it up.
     let pointer = unsafe { data.cast::<*mut F>().read() };
     // SAFETY: the pointer came from `Box::into_raw` and is taken out once.
@@ -158,7 +159,7 @@ mod tests {
         crate::EventLoop::new().unwrap()
     }
 
-    fn run_task(task: Task, cx: &Cx) {
+    fn run_task<const N: usize>(task: Task<N>, cx: &Cx) {
         let landing = crate::landing::Landing::new();
         // SAFETY: the landing gives the task away.
         unsafe { Ready::new(landing.put(task)) }.run(cx);
@@ -167,22 +168,23 @@ mod tests {
     #[test]
     fn a_task_and_its_sequence_word_fill_one_cache_line() {
         assert_eq!(size_of::<Task>(), 7 * size_of::<usize>());
+        assert_eq!(size_of::<Option<Task<5>>>(), 6 * size_of::<usize>());
     }
 
     #[test]
     fn six_words_are_inline_and_seven_are_boxed() {
-        assert!(fits_inline::<[usize; 6]>());
-        assert!(!fits_inline::<[usize; 7]>());
+        assert!(fits_inline::<[usize; 6], 6>());
+        assert!(!fits_inline::<[usize; 7], 6>());
         #[repr(align(64))]
         struct Aligned(#[allow(dead_code)] u8);
-        assert!(!fits_inline::<Aligned>());
+        assert!(!fits_inline::<Aligned, 6>());
     }
 
-    fn captures_are_released_once<const N: usize>(run: bool) {
+    fn captures_are_released_once<const WORDS: usize, const N: usize>(run: bool) {
         let seen = Rc::new(Cell::new(0));
         let ballast = [7_usize; N];
         let capture = Rc::clone(&seen);
-        let task = Task::new(move |_| capture.set(ballast.iter().sum()));
+        let task = Task::<WORDS>::new(move |_| capture.set(ballast.iter().sum()));
         assert_eq!(Rc::strong_count(&seen), 2);
         if run {
             run_task(task, cx().cx());
@@ -195,17 +197,19 @@ mod tests {
 
     #[test]
     fn captures_are_released_once_whether_run_or_dropped_inline_or_boxed() {
-        captures_are_released_once::<2>(true);
-        captures_are_released_once::<2>(false);
-        captures_are_released_once::<40>(true);
-        captures_are_released_once::<40>(false);
+        for run in [true, false] {
+            captures_are_released_once::<6, 2>(run);
+            captures_are_released_once::<6, 40>(run);
+            captures_are_released_once::<5, 4>(run);
+            captures_are_released_once::<5, 5>(run);
+        }
     }
 
     #[test]
     fn a_panicking_closure_releases_its_captures() {
         let seen = Rc::new(());
         let capture = Rc::clone(&seen);
-        let task = Task::new(move |_| {
+        let task = Task::<6>::new(move |_| {
             let _held = &capture;
             panic!("expected by the test");
         });

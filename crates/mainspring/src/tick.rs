@@ -2,13 +2,14 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::time::Instant;
 
 use crate::fault::{PanicPolicy, Phase, UncaughtPanic, drop_isolated, log_isolated};
 use crate::hooks::{Diagnostic, Overload, PhaseHook};
 use crate::immediate::ImmediateId;
 use crate::inbox::Inbox;
 use crate::lane::Lane;
+use crate::sync::Ordering;
+use crate::sys;
 use crate::task::{Ready, SendTask};
 use crate::{Cx, Error};
 
@@ -22,16 +23,21 @@ pub(crate) enum Wait {
     Forever,
     /// Until something happens, or the time has come; not at all if a callback was run since the
     /// count of callbacks was this one.
-    Turn { deadline: Option<Instant>, ran: u64 },
+    Turn { deadline: Option<i64>, ran: u64 },
     /// Until something happens, if something can happen that the loop is to wait for.
     WhileAlive,
+}
+
+/// The earlier one of two deadlines.
+fn earlier(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    a.into_iter().chain(b).min()
 }
 
 impl Cx {
     /// One tick.
     pub(crate) fn tick(&self, wait: Wait) -> Result<(), Error> {
         self.refresh_time();
-        // Due timers have their place here.
+        self.run_timers();
         self.run_internal();
         self.run_external();
         self.run_microtasks();
@@ -46,6 +52,19 @@ impl Cx {
 
     fn refresh_time(&self) {
         self.0.shared.clock.refresh();
+    }
+
+    /// The timers that are due at the cached time.
+    fn run_timers(&self) {
+        let local = &*self.0;
+        let remote = &local.shared.timers;
+        let now = local.shared.clock.cached();
+        local.timers.begin(remote, now);
+        self.run_phase(Phase::Timers, || {
+            let task = local.timers.pop_due(remote, now)?;
+            // SAFETY: the landing gives the task away.
+            Some(unsafe { Ready::new(local.timer_landing.put(task)) })
+        });
     }
 
     /// The internal lane, to its end.
@@ -123,7 +142,7 @@ impl Cx {
 
     /// Runs what `next` gives, each followed by a checkpoint, until it gives no more or the loop is
     /// to end. A panic ends the callback that it came from, and nothing else.
-    fn run_phase(&self, phase: Phase, mut next: impl FnMut() -> Option<Ready>) {
+    fn run_phase<const N: usize>(&self, phase: Phase, mut next: impl FnMut() -> Option<Ready<N>>) {
         let local = &*self.0;
         local.checkpoint.set(local.ran.get());
         // One guard for all callbacks: entering it for each would cost more than many of them do.
@@ -157,7 +176,7 @@ impl Cx {
     /// A checkpoint by itself.
     pub(crate) fn run_microtasks(&self) {
         if self.0.has_microtasks() {
-            self.run_phase(Phase::Microtasks, || None);
+            self.run_phase::<0>(Phase::Microtasks, || None);
         }
     }
 
@@ -219,33 +238,51 @@ impl Cx {
         self.0.breached.set(false);
     }
 
-    /// Blocks until something happens, unless there is something to do.
+    /// Blocks until something happens or a timer is due, unless there is something to do.
     fn poll(&self, wait: Wait) -> Result<(), Error> {
         let local = &*self.0;
+        let shared = &*local.shared;
         self.run_hook(&local.hooks.prepare);
         if local.has_work() {
             return Ok(());
         }
-        let deadline = match wait {
+        let limit = match wait {
             Wait::Forever => None,
             Wait::Turn { ran, .. } if ran != local.ran.get() => return Ok(()),
-            Wait::Turn { deadline: Some(deadline), .. }
-                if deadline <= local.shared.clock.read() =>
-            {
-                return Ok(());
-            }
             Wait::Turn { deadline, .. } => deadline,
             Wait::WhileAlive if !local.is_alive() => return Ok(()),
             Wait::WhileAlive => None,
         };
-        self.run_hook(&local.hooks.idle);
-        let sleep = &local.shared.sleep;
-        if local.has_work()
-            || local.spin.wait(deadline, || local.has_work() || !sleep.state.is_running())
-        {
+        if limit.is_some_and(|limit| limit <= shared.limit_clock()) || local.has_due_timer() {
             return Ok(());
         }
-        sleep.sleep(local.shared.via(), deadline, || local.has_work())?;
+        self.run_hook(&local.hooks.idle);
+        if local.has_work() {
+            return Ok(());
+        }
+        // The hook may have set a timer.
+        let next = local.timers.next(&shared.timers);
+        shared.timers.publish_next(next);
+        let deadline = match &shared.clock.virtual_clock {
+            None => earlier(limit, next),
+            Some(clock) if clock.is_auto() && shared.holds.load(Ordering::Acquire) == 0 => {
+                match earlier(limit, next) {
+                    Some(deadline) => {
+                        clock.jump(deadline, shared);
+                        return Ok(());
+                    }
+                    None => None,
+                }
+            }
+            // Virtual deadlines come when somebody says so, and then the loop is woken. A turn waits in
+            // real time meanwhile.
+            Some(_) => limit.map(|limit| sys::now() + (limit - shared.limit_clock())),
+        };
+        let sleep = &shared.sleep;
+        if local.spin.wait(deadline, || local.has_work() || !sleep.state.is_running()) {
+            return Ok(());
+        }
+        sleep.sleep(shared.via(), deadline, || local.has_work())?;
         Ok(())
     }
 

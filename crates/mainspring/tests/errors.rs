@@ -233,26 +233,31 @@ fn a_build_that_fails_leaves_no_descriptor_open(variant: Variant) {
 
 fn exhaust_descriptors(variant: Variant) {
     let open = || std::fs::File::open("/dev/null");
-    let needs_one = variant.build().handle().fast_path() == FastPathMode::Disabled;
+    let needs_some = variant.build().handle().fast_path() == FastPathMode::Disabled;
     let parked = EventLoop::new().unwrap();
     let mut files = Vec::new();
     while let Ok(file) = open() {
         files.push(file);
     }
-    for _ in 0..100 {
+    for attempt in 0..100 {
+        // None is left, or one, so that it is the second that fails.
+        match attempt % 2 {
+            0 => drop(files.pop()),
+            _ => files.push(open().unwrap()),
+        }
         // Refused as a whole, and the mode is as before.
         let error = parked.handle().set_fast_path(FastPathMode::Disabled).unwrap_err();
         assert!(matches!(error, Error::Io(_)), "{error}");
         assert_eq!(parked.handle().fast_path(), FastPathMode::Auto);
         match variant.builder().build() {
-            Ok(_) => assert!(!needs_one),
-            Err(error) => assert!(needs_one && matches!(error, Error::Io(_)), "{error}"),
+            Ok(_) => assert!(!needs_some),
+            Err(error) => assert!(needs_some && matches!(error, Error::Io(_)), "{error}"),
         }
     }
-    // Had one been left open, then this one could not be had.
-    files.pop();
+    // Had one been left open, then these could not be had.
+    files.truncate(files.len() - 2);
     drop(variant.build());
-    files.push(open().unwrap());
+    files.extend([open().unwrap(), open().unwrap()]);
     assert!(open().is_err());
     parked.cx().submit(|cx| cx.shutdown()).unwrap();
     parked.run().unwrap();

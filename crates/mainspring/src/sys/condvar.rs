@@ -1,7 +1,7 @@
 //! A wake source without a descriptor.
 
 use std::io;
-use std::time::Instant;
+use std::time::Duration;
 
 use crate::sync::{Condvar, Mutex, lock};
 
@@ -23,16 +23,17 @@ impl WakeSource {
         Ok(())
     }
 
-    pub(crate) fn wait(&self, deadline: Option<Instant>) -> io::Result<()> {
+    pub(crate) fn wait(&self, deadline: Option<i64>) -> io::Result<()> {
         let mut woken = lock(&self.woken);
         while !*woken {
             woken = match deadline {
                 None => self.changed.wait(woken).unwrap_or_else(|e| e.into_inner()),
                 Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
+                    let left = deadline.saturating_sub(super::now());
+                    if left <= 0 {
                         break;
                     }
+                    let left = Duration::from_nanos(left.unsigned_abs());
                     self.changed.wait_timeout(woken, left).unwrap_or_else(|e| e.into_inner()).0
                 }
             };

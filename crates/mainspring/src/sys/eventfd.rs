@@ -1,22 +1,25 @@
-//! The wake source of Linux: an eventfd.
+//! The wake source of Linux: an eventfd, and a timerfd for the deadline.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Instant;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::event::{EventfdFlags, PollFd, PollFlags};
 use rustix::io::Errno;
+
+use super::call;
+use super::timerfd::Timer;
 
 /// See the [contract](super).
 #[derive(Debug)]
 pub(crate) struct WakeSource {
     fd: OwnedFd,
+    timer: Timer,
 }
 
 impl WakeSource {
     pub(crate) fn new() -> io::Result<Self> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        Ok(Self { fd: call::eventfd(0, flags)? })
+        Ok(Self { fd: call::eventfd(0, flags)?, timer: Timer::new()? })
     }
 
     pub(crate) fn wake(&self) -> io::Result<()> {
@@ -32,23 +35,32 @@ impl WakeSource {
         }
     }
 
-    pub(crate) fn wait(&self, deadline: Option<Instant>) -> io::Result<()> {
+    pub(crate) fn wait(&self, deadline: Option<i64>) -> io::Result<()> {
         loop {
-            let left = deadline.map(|deadline| {
-                let left = deadline.saturating_duration_since(Instant::now());
-                Timespec {
-                    tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
-                    tv_nsec: left.subsec_nanos().into(),
-                }
-            });
-            let mut fds = [PollFd::from_borrowed_fd(self.fd.as_fd(), PollFlags::IN)];
-            match call::poll(&mut fds, left.as_ref()) {
-                Ok(0) => return Ok(()),
-                Ok(_) if fds[0].revents().contains(PollFlags::IN) => return self.drain(),
-                // Somebody closed the descriptor behind our back: waiting would spin.
-                Ok(_) => return Err(Errno::BADF.into()),
-                Err(Errno::INTR) => {}
+            self.timer.prepare(deadline)?;
+            let mut fds = [
+                PollFd::from_borrowed_fd(self.fd.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.timer.as_fd(), PollFlags::IN),
+            ];
+            match call::poll(&mut fds) {
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
+            }
+            let [woken, expired] = [fds[0].revents(), fds[1].revents()];
+            if !(woken | expired).contains(PollFlags::IN) {
+                // Somebody closed a descriptor behind our back: waiting would spin.
+                return Err(Errno::BADF.into());
+            }
+            if expired.contains(PollFlags::IN) {
+                self.timer.expire();
+            }
+            if woken.contains(PollFlags::IN) {
+                return self.drain();
+            }
+            // It may have been armed for an earlier deadline than this one.
+            if deadline.is_some_and(|deadline| deadline <= super::now()) {
+                return Ok(());
             }
         }
     }
@@ -66,96 +78,15 @@ impl WakeSource {
     }
 }
 
-/// The system calls of this module. A test can make the next ones fail.
-mod call {
-    use super::*;
-
-    #[inline]
-    pub(super) fn eventfd(initial: u32, flags: EventfdFlags) -> rustix::io::Result<OwnedFd> {
-        #[cfg(test)]
-        if let Some(result) = faults::take(faults::Call::Eventfd) {
-            result?;
-        }
-        rustix::event::eventfd(initial, flags)
-    }
-
-    #[inline]
-    pub(super) fn write(fd: &OwnedFd, bytes: &[u8]) -> rustix::io::Result<usize> {
-        #[cfg(test)]
-        if let Some(result) = faults::take(faults::Call::Write) {
-            return result;
-        }
-        rustix::io::write(fd, bytes)
-    }
-
-    #[inline]
-    pub(super) fn read(fd: &OwnedFd, bytes: &mut [u8; 8]) -> rustix::io::Result<usize> {
-        #[cfg(test)]
-        if let Some(result) = faults::take(faults::Call::Read) {
-            return result;
-        }
-        rustix::io::read(fd, bytes)
-    }
-
-    #[inline]
-    pub(super) fn poll(
-        fds: &mut [PollFd<'_>],
-        timeout: Option<&Timespec>,
-    ) -> rustix::io::Result<usize> {
-        #[cfg(test)]
-        if let Some(result) = faults::take(faults::Call::Poll) {
-            return result;
-        }
-        rustix::event::poll(fds, timeout)
-    }
-}
-
-/// Failures that a test injects into the calls made by its own thread.
-#[cfg(test)]
-pub(crate) mod faults {
-    use std::cell::RefCell;
-    use std::collections::VecDeque;
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) enum Call {
-        Eventfd,
-        Write,
-        Read,
-        Poll,
-    }
-
-    type Result = rustix::io::Result<usize>;
-
-    std::thread_local! {
-        static QUEUE: RefCell<VecDeque<(Call, Result)>> = const { RefCell::new(VecDeque::new()) };
-    }
-
-    /// The next call of this kind on this thread has this result instead of being made.
-    pub(crate) fn inject(call: Call, result: Result) {
-        QUEUE.with_borrow_mut(|queue| queue.push_back((call, result)));
-    }
-
-    pub(super) fn take(call: Call) -> Option<Result> {
-        QUEUE.with_borrow_mut(|queue| {
-            let position = queue.iter().position(|entry| entry.0 == call)?;
-            queue.remove(position).map(|entry| entry.1)
-        })
-    }
-
-    /// How many injected results were not used.
-    pub(crate) fn left() -> usize {
-        QUEUE.with_borrow(VecDeque::len)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::faults::{Call, inject, left};
     use super::*;
-    use std::time::Duration;
+    use crate::sys;
+    use crate::sys::call::faults::{Call, inject, left};
+    use rustix::time::Timespec;
 
-    fn soon() -> Option<Instant> {
-        Some(Instant::now() + Duration::from_millis(1))
+    fn soon() -> Option<i64> {
+        Some(sys::now() + 1_000_000)
     }
 
     fn is_readable(source: &WakeSource) -> bool {
@@ -239,9 +170,9 @@ mod tests {
         for _ in 0..100 {
             inject(Call::Poll, Err(Errno::INTR));
         }
-        let deadline = Instant::now() + Duration::from_millis(2);
+        let deadline = sys::now() + 2_000_000;
         source.wait(Some(deadline)).unwrap();
         assert_eq!(left(), 0);
-        assert!(Instant::now() >= deadline, "and it does not end early either");
+        assert!(sys::now() >= deadline, "and it does not end early either");
     }
 }

@@ -9,30 +9,37 @@
 //!   returns, and if none is, the next one returns at once. It never blocks, and any number of
 //!   wakes may count as one. Transient failures are dealt with inside.
 //! * `wait(&self, deadline) -> io::Result<()>`, by the loop's thread alone. Returns after a wake or at
-//!   the deadline, having consumed all wakes that came before it returned. It may return early for
-//!   no reason. An interrupted wait goes on, and keeps its deadline. An error means that waiting is
-//!   impossible from now on.
+//!   the deadline, a time as [`now`] tells it, having consumed all wakes that came before it returned. It
+//!   may return early for no reason. An interrupted wait goes on, and keeps its deadline. An error means
+//!   that waiting is impossible from now on.
 //! * Dropping it closes what `new` opened. `wake` is never called on a source that was closed: whoever
 //!   wakes holds a reference.
 //!
-//! | backend   | where                       | wait             | wake               |
-//! |-----------|-----------------------------|------------------|--------------------|
-//! | `eventfd` | Linux                       | `ppoll`          | `write` of eventfd |
-//! | `condvar` | elsewhere, and under loom   | condition variable | notify           |
+//! | backend   | where                     | wait               | wake               | deadline  |
+//! |-----------|---------------------------|--------------------|--------------------|-----------|
+//! | `eventfd` | Linux                     | `ppoll`            | `write` of eventfd | `timerfd` |
+//! | `condvar` | elsewhere, and under loom | condition variable | notify             | time-out  |
 //!
 //! The [`Parker`] is the other way to block, for a loop that has nothing to poll: the thread's own
 //! token, which is a futex on Linux and the best primitive of its kind elsewhere.
 
+#[cfg(all(not(loom), target_os = "linux"))]
+mod call;
 #[cfg(any(loom, not(target_os = "linux")))]
 mod condvar;
 #[cfg(all(not(loom), target_os = "linux"))]
 mod eventfd;
 mod parker;
+mod time;
+#[cfg(all(not(loom), target_os = "linux"))]
+mod timerfd;
 
+#[cfg(all(test, not(loom), target_os = "linux"))]
+pub(crate) use self::call::faults;
 #[cfg(any(loom, not(target_os = "linux")))]
 pub(crate) use self::condvar::WakeSource;
 #[cfg(all(not(loom), target_os = "linux"))]
 pub(crate) use self::eventfd::WakeSource;
-#[cfg(all(test, not(loom), target_os = "linux"))]
-pub(crate) use self::eventfd::faults;
 pub(crate) use self::parker::Parker;
+pub(crate) use self::time::now;
+use self::time::timer_slack;

@@ -1,7 +1,5 @@
 //! Blocking on the thread's own token.
 
-use std::time::Instant;
-
 use crate::sync::thread::{self, Thread};
 
 /// Parks the thread that made it; any thread can end that.
@@ -23,23 +21,25 @@ impl Parker {
         self.0.unpark();
     }
 
-    /// Blocks the current thread, which is the one that made this.
+    /// Blocks the current thread, which is the one that made this, until about `deadline`.
+    ///
+    /// The system adds its timer slack to every wait of a thread, so that many threads can be woken at
+    /// once. The wait is shorter by that; should it end early, the caller waits again.
     #[cfg(not(loom))]
-    pub(crate) fn park(&self, deadline: Option<Instant>) {
-        match deadline {
-            None => thread::park(),
-            Some(deadline) => {
-                let left = deadline.saturating_duration_since(Instant::now());
-                if !left.is_zero() {
-                    thread::park_timeout(left);
-                }
-            }
+    pub(crate) fn park(&self, deadline: Option<i64>) {
+        use std::time::Duration;
+
+        let Some(deadline) = deadline else { return thread::park() };
+        let left = deadline.saturating_sub(super::now());
+        if left > 0 {
+            let asked = left.saturating_sub(super::timer_slack()).max(1);
+            thread::park_timeout(Duration::from_nanos(asked.unsigned_abs()));
         }
     }
 
     /// Under loom time does not pass.
     #[cfg(loom)]
-    pub(crate) fn park(&self, _deadline: Option<Instant>) {
+    pub(crate) fn park(&self, _deadline: Option<i64>) {
         thread::park();
     }
 }

@@ -1,0 +1,107 @@
+//! What fires again and again: a one-shot timer that is armed anew after each call.
+
+use crate::fault::drop_isolated;
+use crate::timer::id::TimerId;
+use crate::timer::page::TimerTask;
+use crate::{Cx, task::Task};
+
+/// From where to where the period is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// From the end of one call to the next one.
+    FixedDelay,
+    /// From one deadline to the next one.
+    FixedRate,
+}
+
+/// An interval between two calls.
+pub(crate) struct Interval<F> {
+    id: TimerId,
+    pace: Pace,
+    period: i64,
+    /// The deadline of the call that is next.
+    deadline: i64,
+    callback: F,
+}
+
+impl<F: FnMut(&Cx) + 'static> Interval<F> {
+    /// The callback of the first timer. It is `Send` if `F` is.
+    pub(crate) fn starter(
+        id: TimerId,
+        pace: Pace,
+        period: i64,
+        deadline: i64,
+        callback: F,
+    ) -> impl FnOnce(&Cx) + use<F> {
+        let interval = Box::new(Self { id, pace, period, deadline, callback });
+        move |cx| interval.call(cx)
+    }
+
+    fn wait(self: Box<Self>) -> TimerTask {
+        Task::new(move |cx: &Cx| self.call(cx))
+    }
+
+    fn call(self: Box<Self>, cx: &Cx) {
+        /// Arms the timer again, whether the callback returns or panics.
+        struct Again<'a, F: FnMut(&Cx) + 'static>(&'a Cx, Option<Box<Interval<F>>>);
+        impl<F: FnMut(&Cx) + 'static> Drop for Again<'_, F> {
+            fn drop(&mut self) {
+                if let Some(interval) = self.1.take() {
+                    interval.rearm(self.0);
+                }
+            }
+        }
+        cx.0.timers.current_interval.set(Some(self.id));
+        let mut again = Again(cx, Some(self));
+        if let Some(interval) = &mut again.1 {
+            (interval.callback)(cx);
+        }
+    }
+
+    fn rearm(mut self: Box<Self>, cx: &Cx) {
+        let local = &*cx.0;
+        local.timers.current_interval.set(None);
+        self.deadline = self.next_deadline(local.shared.clock.read());
+        let (id, deadline) = (self.id, self.deadline);
+        let cleared = local.timers.rearm(&local.shared.timers, id, deadline, self.wait());
+        // Possibly on the way of a panic, so another one must not leave.
+        drop_isolated(cleared);
+    }
+
+    fn next_deadline(&self, now: i64) -> i64 {
+        match self.pace {
+            Pace::FixedDelay => now.saturating_add(self.period),
+            Pace::FixedRate => next_on_grid(self.deadline, self.period, now),
+        }
+    }
+}
+
+/// The first multiple of `period` after `last` that is not before `now`.
+fn next_on_grid(last: i64, period: i64, now: i64) -> i64 {
+    if period == 0 {
+        return now;
+    }
+    let late = now.saturating_sub(last).max(1);
+    // As many periods as are needed to get there, rounded up.
+    let periods = (late - 1) / period + 1;
+    last.saturating_add(periods.saturating_mul(period))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    // spec: TM-10
+    #[test]
+    fn missed_ticks_are_left_out_and_the_grid_is_kept() {
+        assert_eq!(next_on_grid(100, 10, 100), 110, "in time");
+        assert_eq!(next_on_grid(100, 10, 103), 110);
+        assert_eq!(next_on_grid(100, 10, 110), 110, "the next one is due right now");
+        assert_eq!(next_on_grid(100, 10, 111), 120, "one was missed");
+        assert_eq!(next_on_grid(100, 10, 1_009), 1_010);
+        assert_eq!(next_on_grid(100, 10, 50), 110, "never the same one again");
+        assert_eq!(next_on_grid(100, 0, 150), 150);
+        assert_eq!(next_on_grid(-5, i64::MAX, 7), i64::MAX - 5);
+        assert_eq!(next_on_grid(5, i64::MAX, 7), i64::MAX, "the end of time");
+    }
+}

@@ -1,0 +1,35 @@
+//! Timers.
+//!
+//! | file | what |
+//! |---|---|
+//! | `id` | the names of timers |
+//! | `claim` | who decides what becomes of a timer, when several threads try |
+//! | `page`, `slots` | where timers are kept, and how they are found |
+//! | `wheel`, `bitmap` | those that are far away |
+//! | `near` | those that are due soon, in exact order |
+//! | `store` | both together |
+//! | `timers` | the store as the loop uses it |
+//! | `remote` | the store as other threads reach it |
+//! | `set` | the interface |
+//! | `interval` | what fires again and again |
+//! | `nesting` | how HTML clamps delays |
+
+mod bitmap;
+mod claim;
+mod id;
+mod interval;
+mod near;
+mod nesting;
+mod page;
+mod remote;
+mod set;
+mod slots;
+mod store;
+mod timers;
+mod wheel;
+
+pub use self::id::TimerId;
+pub use self::nesting::TimerNesting;
+pub(crate) use self::page::TimerTask;
+pub(crate) use self::remote::Remote;
+pub(crate) use self::timers::Timers;

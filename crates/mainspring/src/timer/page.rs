@@ -1,0 +1,234 @@
+//! Where timers are kept: pages of slots, which stay where they are and are found by index.
+//!
+//! # Layout
+//!
+//! | part | bytes | holds | read when |
+//! |---|---|---|---|
+//! | [`Node`] | 16 | deadline, and the links of the bucket that it is in | neighbours come and go; buckets are emptied |
+//! | [`Slot`] | 64 | the claim, the sequence number, the callback | a timer is set, cleared or fired |
+//!
+//! The cost of a store with a million timers is cache misses, so what is visited on behalf of *other*
+//! timers is kept apart and small, and the rest of a timer is one cache line.
+//!
+//! # Who may touch what
+//!
+//! 1. The claim of a slot: every thread, by the rules of [`Claim`].
+//! 2. Everything else of a page: the loop's thread only.
+//! 3. A page is made by any thread, added to and removed from the directory under its lock, and removed by
+//!    the loop's thread only, when no slot of it holds a callback.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use crate::sync::RwLock;
+use crate::task::Task;
+use crate::timer::claim::Claim;
+use crate::timer::id::{GENERATIONS, INDEX_BITS, TimerId};
+
+/// Slots in a page.
+pub(crate) const PAGE: u32 = if cfg!(loom) { 2 } else { 256 };
+
+/// No slot, or no page.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Words that a callback may have in order to be kept in the slot itself.
+pub(crate) const WORDS: usize = 5;
+
+/// The callback of a timer.
+pub(crate) type TimerTask = Task<WORDS>;
+
+/// The part of a timer that is visited on behalf of others.
+pub(crate) struct Node {
+    /// See [`crate::timer::wheel`].
+    pub(crate) prev: Cell<u32>,
+    /// Likewise; in a free slot, the next free slot of the page.
+    pub(crate) next: Cell<u32>,
+    pub(crate) deadline: Cell<i64>,
+}
+
+/// The rest of a timer.
+#[cfg_attr(not(loom), repr(align(64)))]
+pub(crate) struct Slot {
+    pub(crate) claim: Claim,
+    /// Which of all insertions this was; 0 while it is in none of the queues.
+    pub(crate) sequence: Cell<u64>,
+    pub(crate) task: Cell<Option<TimerTask>>,
+}
+
+/// A page, and the loop's book-keeping about it.
+pub(crate) struct Page {
+    nodes: Box<[Node]>,
+    slots: Box<[Slot]>,
+    /// The first free slot, within the page.
+    pub(crate) free: Cell<u32>,
+    /// Slots that are not free.
+    pub(crate) used: Cell<u32>,
+    /// Neighbours in the list of pages that have free slots.
+    pub(crate) prev_open: Cell<u32>,
+    pub(crate) next_open: Cell<u32>,
+}
+
+// SAFETY: a page may be dropped by any thread once it is in no directory any more, and then holds no
+// callback (rule 3); the loop takes all callbacks out before it goes (`Timers::end`), also when it is
+// dropped. The rest is numbers.
+unsafe impl Send for Page {}
+// SAFETY: threads other than the loop's touch nothing but claims (rules 1 and 2), which are atomics.
+unsafe impl Sync for Page {}
+
+impl Page {
+    /// A page whose slots are all free but in no list.
+    fn new(generation: u32) -> Self {
+        let node =
+            |_| Node { prev: Cell::new(NONE), next: Cell::new(NONE), deadline: Cell::new(0) };
+        let slot = |_| Slot {
+            claim: Claim::new(generation),
+            sequence: Cell::new(0),
+            task: Cell::new(None),
+        };
+        Self {
+            nodes: (0..PAGE).map(node).collect(),
+            slots: (0..PAGE).map(slot).collect(),
+            free: Cell::new(NONE),
+            used: Cell::new(PAGE),
+            prev_open: Cell::new(NONE),
+            next_open: Cell::new(NONE),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, index: u32) -> &Node {
+        &self.nodes[(index % PAGE) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, index: u32) -> &Slot {
+        &self.slots[(index % PAGE) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn claim(&self, index: u32) -> &Claim {
+        &self.slot(index).claim
+    }
+
+    /// A generation that no slot of this page has seen.
+    fn next_generation(&self) -> u32 {
+        self.slots.iter().map(|slot| slot.claim.generation()).max().unwrap_or(0)
+    }
+}
+
+/// A place in the directory.
+enum Entry {
+    Page(Arc<Page>),
+    /// The page is gone. One that takes its place begins with this generation.
+    Vacant(u32),
+}
+
+#[derive(Default)]
+struct Entries {
+    entries: Vec<Entry>,
+    vacant: Vec<u32>,
+}
+
+/// All pages, for every thread.
+pub(crate) struct Directory {
+    entries: RwLock<Entries>,
+    /// How many there may be.
+    max: u32,
+}
+
+impl Directory {
+    pub(crate) fn new() -> Self {
+        Self { entries: RwLock::new(Entries::default()), max: (1 << INDEX_BITS) / PAGE }
+    }
+
+    /// One that has used up its ids after so many pages.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn with_max(max: u32) -> Self {
+        Self { max, ..Self::new() }
+    }
+
+    /// Adds a page, all slots of which are the caller's. None if all ids have been used.
+    pub(crate) fn add(&self) -> Option<(u32, Arc<Page>)> {
+        let mut guard = self.entries.write().unwrap_or_else(|e| e.into_inner());
+        let Entries { entries, vacant } = &mut *guard;
+        if let Some(number) = vacant.pop() {
+            let entry = &mut entries[number as usize];
+            let Entry::Vacant(generation) = *entry else { unreachable!("a vacant place") };
+            let page = Arc::new(Page::new(generation));
+            *entry = Entry::Page(Arc::clone(&page));
+            return Some((number, page));
+        }
+        let number = u32::try_from(entries.len()).ok().filter(|number| *number < self.max)?;
+        let page = Arc::new(Page::new(0));
+        entries.push(Entry::Page(Arc::clone(&page)));
+        Some((number, page))
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<Arc<Page>> {
+        let entries = self.entries.read().unwrap_or_else(|e| e.into_inner());
+        match entries.entries.get(number as usize)? {
+            Entry::Page(page) => Some(Arc::clone(page)),
+            Entry::Vacant(_) => None,
+        }
+    }
+
+    /// Removes a page. Its slots are all free.
+    pub(crate) fn remove(&self, number: u32) {
+        let mut entries = self.entries.write().unwrap_or_else(|e| e.into_inner());
+        let Some(entry) = entries.entries.get_mut(number as usize) else { return };
+        let Entry::Page(page) = &*entry else { return };
+        let generation = page.next_generation();
+        let gone = std::mem::replace(entry, Entry::Vacant(generation));
+        if generation < GENERATIONS {
+            entries.vacant.push(number);
+        }
+        drop(entries);
+        drop(gone);
+    }
+
+    /// Removes all pages, for good. None of them holds a callback.
+    pub(crate) fn clear(&self) {
+        let mut entries = self.entries.write().unwrap_or_else(|e| e.into_inner());
+        let gone = std::mem::take(&mut *entries);
+        drop(entries);
+        drop(gone);
+    }
+
+    /// Applies a transition to the claim of a timer, from any thread.
+    pub(crate) fn with_claim<R>(&self, id: TimerId, f: impl FnOnce(&Claim) -> R) -> Option<R> {
+        let entries = self.entries.read().unwrap_or_else(|e| e.into_inner());
+        match entries.entries.get((id.index() / PAGE) as usize)? {
+            Entry::Page(page) => Some(f(page.claim(id.index()))),
+            Entry::Vacant(_) => None,
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_takes_80_bytes() {
+        if cfg!(target_pointer_width = "64") {
+            assert_eq!(size_of::<Node>(), 16);
+            assert_eq!(size_of::<Slot>(), 64);
+        }
+    }
+
+    // spec: TM-6, TM-8
+    #[test]
+    fn a_page_that_comes_back_knows_no_old_ids() {
+        let directory = Directory::with_max(1);
+        let (number, page) = directory.add().unwrap();
+        assert!(directory.add().is_none(), "all ids are used");
+        for _ in 0..3 {
+            page.claim(5).arm(crate::timer::claim::Kind::Timeout);
+            page.claim(5).abandon();
+        }
+        directory.remove(number);
+        assert!(directory.get(number).is_none());
+        let (_, page) = directory.add().unwrap();
+        assert!((0..PAGE).all(|index| page.claim(index).generation() == 3));
+    }
+}

@@ -1,0 +1,259 @@
+//! Timers as other threads reach them.
+//!
+//! # Setting
+//!
+//! A thread takes a slot from the pool of those that the loop has put aside, arms its claim, which makes the
+//! id, and sends the callback to the loop. When the pool is empty, the thread adds a page of its own to the
+//! directory and takes from that; so it never waits for the loop.
+//!
+//! # Clearing
+//!
+//! The claim decides (see [`crate::timer::claim`]). The callback itself need not be `Send`, and where the
+//! timer waits is known to the loop only; so whoever cleared it asks the loop to drop it.
+//!
+//! # Order
+//!
+//! The inbox keeps each thread's order. The loop takes in what was sent before it adds a timer of its own,
+//! so that among equal deadlines a timer whose setting had returned comes first.
+
+use crate::inbox::{Inbox, Outlet, Refused};
+use crate::sync::{AtomicI64, AtomicIsize, Mutex, Ordering, lock};
+use crate::task::Task;
+use crate::timer::claim::Kind;
+use crate::timer::id::TimerId;
+use crate::timer::page::{Directory, PAGE, TimerTask, WORDS};
+
+/// Slots of the inbox's ring, as a power of two.
+const RING_SHIFT: u32 = if cfg!(loom) { 1 } else { 8 };
+
+/// How many slots the loop puts aside for other threads.
+pub(crate) const POOL: usize = if cfg!(loom) { 1 } else { 64 };
+
+/// A callback that was made from a `Send` closure.
+pub(crate) struct SentTask(TimerTask);
+
+// SAFETY: the only constructor demands a `Send` closure.
+unsafe impl Send for SentTask {}
+
+impl SentTask {
+    pub(crate) fn new<F>(f: F) -> Self
+    where
+        F: FnOnce(&crate::Cx) + Send + 'static,
+    {
+        Self(Task::<WORDS>::new(f))
+    }
+
+    pub(crate) fn into_task(self) -> TimerTask {
+        self.0
+    }
+}
+
+/// What the loop is asked to do.
+pub(crate) enum Command {
+    /// Add a timer.
+    Insert { index: u32, deadline: i64, task: SentTask },
+    /// Drop a timer that was cleared.
+    Drop(TimerId),
+}
+
+/// Why a timer was not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unset {
+    Terminated,
+    Exhausted,
+}
+
+/// See the [module documentation](self).
+pub(crate) struct Remote {
+    pub(crate) directory: Directory,
+    pub(crate) inbox: Inbox<Command>,
+    pool: Mutex<Vec<u32>>,
+    /// Referenced timers that other threads have set, less those that they have cleared. The rest of the
+    /// count is the loop's own.
+    referenced: AtomicIsize,
+    /// The earliest deadline, or an earlier time. The greatest number for none.
+    next: AtomicI64,
+}
+
+impl Remote {
+    pub(crate) fn new() -> Self {
+        Self {
+            directory: Directory::new(),
+            inbox: Inbox::new(usize::MAX, RING_SHIFT),
+            pool: Mutex::new(Vec::new()),
+            referenced: AtomicIsize::new(0),
+            next: AtomicI64::new(i64::MAX),
+        }
+    }
+
+    /// Takes a free slot.
+    fn take(&self) -> Option<u32> {
+        let mut pool = lock(&self.pool);
+        if let Some(index) = pool.pop() {
+            return Some(index);
+        }
+        let (number, _) = self.directory.add()?;
+        pool.extend((number * PAGE..(number + 1) * PAGE).rev());
+        pool.pop()
+    }
+
+    /// How many slots the loop should put aside.
+    pub(crate) fn wanted(&self) -> usize {
+        POOL.saturating_sub(lock(&self.pool).len())
+    }
+
+    /// Puts free slots aside for other threads.
+    pub(crate) fn supply(&self, indices: impl IntoIterator<Item = u32>) {
+        lock(&self.pool).extend(indices);
+    }
+
+    /// Sets a timer, from another thread than the loop's.
+    pub(crate) fn set<F>(
+        &self,
+        deadline: i64,
+        kind: Kind,
+        callback: F,
+        make: impl Fn(F, TimerId) -> SentTask,
+    ) -> Result<TimerId, (Unset, F)> {
+        let Some(index) = self.take() else {
+            return Err((Unset::Exhausted, callback));
+        };
+        let Some(page) = self.directory.get(index / PAGE) else {
+            // All pages are gone: the loop is at its end.
+            return Err((Unset::Terminated, callback));
+        };
+        let claim = page.claim(index);
+        let id = TimerId::new(index, claim.arm(kind));
+        // Before it can fire: the loop's own count goes down by it then.
+        self.referenced.fetch_add(1, Ordering::Relaxed);
+        let sent = self.inbox.push(callback, |callback| Command::Insert {
+            index,
+            deadline,
+            task: make(callback, id),
+        });
+        match sent {
+            Ok(()) => {
+                self.lower_next(deadline);
+                Ok(id)
+            }
+            Err((Refused::Full | Refused::Closed, callback)) => {
+                claim.abandon();
+                self.referenced.fetch_sub(1, Ordering::Relaxed);
+                if !claim.is_exhausted() {
+                    self.supply([index]);
+                }
+                Err((Unset::Terminated, callback))
+            }
+        }
+    }
+
+    /// Clears a timer, from another thread than the loop's. Tells whether that kept it from firing.
+    pub(crate) fn clear(&self, id: TimerId) -> bool {
+        let claimed = self.directory.with_claim(id, |claim| claim.clear_remotely(id.generation()));
+        let Some(taken) = claimed.flatten() else { return false };
+        if taken.referenced {
+            // Release: the partner is the Acquire in `referenced`. What was done before the last timer was
+            // cleared is seen by a loop that sees that it is gone.
+            self.referenced.fetch_sub(1, Ordering::Release);
+        }
+        if !taken.running {
+            // If that is refused, the loop is at its end, and drops all timers.
+            let _ = self.inbox.push(id, Command::Drop);
+        }
+        true
+    }
+
+    /// References a timer or not, from another thread than the loop's. None if there is no such timer.
+    pub(crate) fn refer(&self, id: TimerId, referenced: bool) -> Option<()> {
+        let claimed =
+            self.directory.with_claim(id, |claim| claim.refer(id.generation(), referenced));
+        if claimed.flatten()? {
+            let more = if referenced { 1 } else { -1 };
+            self.referenced.fetch_add(more, Ordering::Release);
+        }
+        Some(())
+    }
+
+    /// The other threads' part of the count of referenced timers.
+    #[inline]
+    pub(crate) fn referenced(&self) -> isize {
+        self.referenced.load(Ordering::Acquire)
+    }
+
+    /// Says that a timer was added.
+    #[inline]
+    pub(crate) fn lower_next(&self, deadline: i64) {
+        if deadline < self.next.load(Ordering::Relaxed) {
+            self.next.fetch_min(deadline, Ordering::Relaxed);
+        }
+    }
+
+    /// Says what the earliest deadline is. For the loop's thread.
+    #[inline]
+    pub(crate) fn publish_next(&self, next: Option<i64>) {
+        self.next.store(next.unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+
+    /// The earliest deadline, as far as it is known outside of the loop's thread.
+    pub(crate) fn next(&self) -> Option<i64> {
+        let next = self.next.load(Ordering::Relaxed);
+        (next != i64::MAX).then_some(next)
+    }
+
+    /// What was sent, once the inbox is closed, in place of a loop that was never driven.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Inbox::empty`].
+    pub(crate) unsafe fn empty(&self, mut sink: impl FnMut(SentTask)) {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            self.inbox.empty(|command| {
+                if let Command::Insert { index, task, .. } = command {
+                    if let Some(page) = self.directory.get(index / PAGE) {
+                        page.claim(index).abandon();
+                    }
+                    sink(task);
+                }
+            });
+        }
+        self.end();
+    }
+
+    /// Gives all memory back, at the end of the loop.
+    pub(crate) fn end(&self) {
+        self.publish_next(None);
+        let pool = std::mem::take(&mut *lock(&self.pool));
+        drop(pool);
+        self.directory.clear();
+    }
+}
+
+/// The loop's end of the inbox.
+pub(crate) struct Commands(Outlet<Command>);
+
+impl Commands {
+    pub(crate) const fn new() -> Self {
+        Self(Outlet::new())
+    }
+
+    /// The next command.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Outlet::pop_in_place`].
+    pub(crate) unsafe fn pop(&self, remote: &Remote) -> Option<Command> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.pop(&remote.inbox) }
+    }
+
+    /// What is left, once the inbox is closed.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Outlet::pop_in_place`].
+    pub(crate) unsafe fn drain(&self, remote: &Remote, sink: impl FnMut(Command)) {
+        // SAFETY: passed on to the caller.
+        unsafe { remote.inbox.drain(&self.0, sink) };
+    }
+}

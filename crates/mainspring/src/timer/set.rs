@@ -1,0 +1,547 @@
+//! How timers are set, cleared and asked about, on the loop's thread and on others.
+
+use std::time::{Duration, Instant};
+
+use crate::error::{Refusal, SubmitError};
+use crate::shared::Shared;
+use crate::task::Task;
+use crate::timer::claim::Kind;
+use crate::timer::id::TimerId;
+use crate::timer::interval::{Interval, Pace};
+use crate::timer::page::TimerTask;
+use crate::timer::remote::{SentTask, Unset};
+use crate::{Cx, Error, Handle};
+
+impl From<Unset> for Refusal {
+    fn from(unset: Unset) -> Self {
+        match unset {
+            Unset::Terminated => Self::Terminated,
+            Unset::Exhausted => Self::TimerIdExhausted,
+        }
+    }
+}
+
+/// A delay in nanoseconds, if it is short enough.
+#[inline]
+fn nanoseconds(delay: Duration) -> Option<i64> {
+    let seconds = i64::try_from(delay.as_secs()).ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(i64::from(delay.subsec_nanos()))
+}
+
+/// The deadline of a delay that begins now: by a look at the clock, because the time at which the tick
+/// began may be long ago.
+#[inline]
+fn from_now(shared: &Shared, delay: Duration) -> Option<i64> {
+    shared.clock.read().checked_add(nanoseconds(delay)?)
+}
+
+/// # Timers
+///
+/// Delays are counted from the moment of the call, in nanoseconds. A callback is never run early; it runs
+/// in the first timer phase that begins at or after its deadline. Callbacks run in the order of their
+/// deadlines; equal ones, in the order in which they were set. A timer that is set in a timer phase waits
+/// for the next one, whatever its delay is.
+///
+/// Up to five words of a callback are stored without an allocation of their own.
+impl Cx {
+    /// Runs a callback once, after a delay.
+    ///
+    /// # Errors
+    ///
+    /// The callback comes back if the deadline cannot be represented, which takes 292 years, if all ids
+    /// have been used, or if the loop has begun to terminate.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().set_timeout(Duration::from_millis(5), |_| println!("later"))?;
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[inline]
+    pub fn set_timeout<F>(&self, delay: Duration, callback: F) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        let deadline = from_now(&self.0.shared, delay);
+        self.set(deadline, Kind::Timeout, callback, |callback, _| Task::new(callback))
+    }
+
+    /// Runs a callback once, at a time. One that has passed counts, too: among what is due, it comes first.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_timeout`](Self::set_timeout).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let deadline = Instant::now() + Duration::from_millis(5);
+    /// event_loop.cx().set_timeout_at(deadline, move |_| assert!(Instant::now() >= deadline))?;
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn set_timeout_at<F>(
+        &self,
+        deadline: Instant,
+        callback: F,
+    ) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        let deadline = self.0.shared.clock.number(deadline);
+        self.set(deadline, Kind::Timeout, callback, |callback, _| Task::new(callback))
+    }
+
+    /// Runs a callback again and again: each time, the period begins when the callback has returned, as
+    /// in JavaScript.
+    ///
+    /// A callback that panics is called again all the same. A period of zero is one call in each tick.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_timeout`](Self::set_timeout).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let mut left = 3;
+    /// event_loop.cx().set_interval(Duration::from_millis(1), move |cx| {
+    ///     left -= 1;
+    ///     if left == 0 {
+    ///         cx.clear_interval(cx.current_interval().unwrap());
+    ///     }
+    /// })?;
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn set_interval<F>(&self, period: Duration, callback: F) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnMut(&Cx) + 'static,
+    {
+        self.repeat(Pace::FixedDelay, period, callback)
+    }
+
+    /// Runs a callback again and again, at multiples of a period from now: how long the callback takes, and
+    /// how late it is, does not add up. Calls that were missed are made once, not one by one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_timeout`](Self::set_timeout).
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, VirtualClock};
+    /// use std::time::Duration;
+    ///
+    /// let clock = VirtualClock::new();
+    /// let event_loop = EventLoop::builder().clock(&clock).build()?;
+    /// event_loop.cx().set_interval_fixed_rate(Duration::from_secs(10), |_| println!("tick"))?;
+    /// clock.advance(Duration::from_secs(35)); // one call instead of three
+    /// assert_eq!(event_loop.turn(Duration::ZERO)?.callbacks, 1);
+    /// assert_eq!(event_loop.next_deadline().unwrap() - clock.now(), Duration::from_secs(5));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn set_interval_fixed_rate<F>(
+        &self,
+        period: Duration,
+        callback: F,
+    ) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnMut(&Cx) + 'static,
+    {
+        self.repeat(Pace::FixedRate, period, callback)
+    }
+
+    fn repeat<F>(
+        &self,
+        pace: Pace,
+        period: Duration,
+        callback: F,
+    ) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnMut(&Cx) + 'static,
+    {
+        let deadline = from_now(&self.0.shared, period);
+        self.set(deadline, Kind::Interval, callback, |callback, id| {
+            // Both can be represented, or the timer would have been refused.
+            let (period, deadline) = (nanoseconds(period).unwrap_or(0), deadline.unwrap_or(0));
+            Task::new(Interval::starter(id, pace, period, deadline, callback))
+        })
+    }
+
+    #[inline]
+    fn set<F>(
+        &self,
+        deadline: Option<i64>,
+        kind: Kind,
+        callback: F,
+        make: impl FnOnce(F, TimerId) -> TimerTask,
+    ) -> Result<TimerId, SubmitError<F>> {
+        let local = &*self.0;
+        if local.shared.sleep.state.is_ending() {
+            return Err(SubmitError::new(Refusal::Terminated, callback));
+        }
+        let Some(deadline) = deadline else {
+            return Err(SubmitError::new(Refusal::DeadlineOutOfRange, callback));
+        };
+        local
+            .timers
+            .set(&local.shared.timers, deadline, kind, callback, make)
+            .map_err(|(unset, callback)| SubmitError::new(unset.into(), callback))
+    }
+
+    /// Drops a timer, or ends an interval. Tells whether that kept a callback from running: false if there
+    /// is no such timer any more.
+    ///
+    /// A timer that is due, but whose turn has not come yet, does not run either. An interval can be cleared
+    /// by its own callback, which is dropped when it returns.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let id = event_loop.cx().set_timeout(Duration::from_secs(60), |_| unreachable!())?;
+    /// assert!(event_loop.cx().clear_timeout(id));
+    /// assert!(!event_loop.cx().clear_timeout(id), "it is gone already");
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn clear_timeout(&self, id: TimerId) -> bool {
+        self.0.timers.clear(&self.0.shared.timers, id).is_some()
+    }
+
+    /// The same as [`clear_timeout`](Self::clear_timeout): both take ids of timers and of intervals, as in
+    /// JavaScript.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let id = event_loop.cx().set_interval(Duration::from_secs(1), |_| ())?;
+    /// assert!(event_loop.cx().clear_interval(id));
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn clear_interval(&self, id: TimerId) -> bool {
+        self.clear_timeout(id)
+    }
+
+    /// Lets a timer wait anew, from now, with the callback that it has. Among equal deadlines it comes last
+    /// then. For an interval, this moves the next call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TimerNotFound`] if there is no such timer, or it is an interval whose callback is running;
+    /// [`Error::DeadlineOutOfRange`]. Nothing is changed then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let cx = event_loop.cx();
+    /// let idle = cx.set_timeout(Duration::from_secs(30), |_| println!("nothing for 30 seconds"))?;
+    /// cx.reset_timeout(idle, Duration::from_secs(30))?; // something happened
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn reset_timeout(&self, id: TimerId, delay: Duration) -> Result<(), Error> {
+        let local = &*self.0;
+        let deadline = from_now(&local.shared, delay).ok_or(Error::DeadlineOutOfRange)?;
+        local.timers.reset(&local.shared.timers, id, deadline).ok_or(Error::TimerNotFound)
+    }
+
+    /// Says whether [`run_until_idle`](crate::EventLoop::run_until_idle) waits for a timer. It does, unless
+    /// this says otherwise; an interval stays as it was set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TimerNotFound`] if there is no such timer.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let id = event_loop.cx().set_interval(Duration::from_secs(60), |_| println!("cleaning up"))?;
+    /// event_loop.cx().reference_timer(id, false)?;
+    /// event_loop.run_until_idle()?; // does not wait for it
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn reference_timer(&self, id: TimerId, referenced: bool) -> Result<(), Error> {
+        let local = &*self.0;
+        local.timers.refer(&local.shared.timers, id, referenced).ok_or(Error::TimerNotFound)
+    }
+
+    /// The interval whose callback is running, so that it can clear itself.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().set_interval(Duration::ZERO, |cx| {
+    ///     let id = cx.current_interval().expect("called by the interval");
+    ///     cx.clear_interval(id);
+    /// })?;
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn current_interval(&self) -> Option<TimerId> {
+        self.0.timers.current_interval.get()
+    }
+
+    /// The deadline of the timer that is due first.
+    ///
+    /// After that timer was cleared, this may for a while still be its deadline, if there are hundreds of
+    /// others around; so it may be too early, and is never too late.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// assert_eq!(event_loop.cx().next_deadline(), None);
+    /// event_loop.cx().set_timeout(Duration::from_secs(60), |_| ())?;
+    /// let left = event_loop.cx().next_deadline().unwrap() - event_loop.cx().now();
+    /// assert!(left >= Duration::from_secs(60));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let local = &*self.0;
+        local.timers.next(&local.shared.timers).map(|next| local.shared.clock.instant(next))
+    }
+}
+
+/// # Timers
+///
+/// As those of [`Cx`], for any thread. None of these waits for the loop.
+impl Handle {
+    /// Runs a callback once, after a delay. See [`Cx::set_timeout`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::set_timeout`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let handle = event_loop.handle();
+    /// std::thread::spawn(move || {
+    ///     handle.set_timeout(Duration::from_millis(5), |cx| cx.shutdown()).unwrap();
+    /// });
+    /// event_loop.run()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn set_timeout<F>(&self, delay: Duration, callback: F) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        if let Some(cx) = self.0.owner.cx() {
+            return cx.set_timeout(delay, callback);
+        }
+        let deadline = from_now(&self.0, delay);
+        self.set(deadline, Kind::Timeout, callback, |callback, _| SentTask::new(callback))
+    }
+
+    /// Runs a callback once, at a time. See [`Cx::set_timeout_at`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::set_timeout`].
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.handle().set_timeout_at(Instant::now(), |cx| cx.shutdown())?;
+    /// event_loop.run()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn set_timeout_at<F>(
+        &self,
+        deadline: Instant,
+        callback: F,
+    ) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        if let Some(cx) = self.0.owner.cx() {
+            return cx.set_timeout_at(deadline, callback);
+        }
+        let deadline = self.0.clock.number(deadline);
+        self.set(deadline, Kind::Timeout, callback, |callback, _| SentTask::new(callback))
+    }
+
+    /// Runs a callback again and again. See [`Cx::set_interval`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::set_timeout`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let id = event_loop.handle().set_interval(Duration::from_millis(5), |_| ())?;
+    /// assert!(event_loop.handle().clear_interval(id));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn set_interval<F>(&self, period: Duration, callback: F) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnMut(&Cx) + Send + 'static,
+    {
+        self.repeat(Pace::FixedDelay, period, callback)
+    }
+
+    /// Runs a callback again and again, without drift. See [`Cx::set_interval_fixed_rate`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cx::set_timeout`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let id = event_loop.handle().set_interval_fixed_rate(Duration::from_secs(1), |_| ())?;
+    /// assert!(event_loop.handle().clear_interval(id));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn set_interval_fixed_rate<F>(
+        &self,
+        period: Duration,
+        callback: F,
+    ) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnMut(&Cx) + Send + 'static,
+    {
+        self.repeat(Pace::FixedRate, period, callback)
+    }
+
+    fn repeat<F>(
+        &self,
+        pace: Pace,
+        period: Duration,
+        callback: F,
+    ) -> Result<TimerId, SubmitError<F>>
+    where
+        F: FnMut(&Cx) + Send + 'static,
+    {
+        if let Some(cx) = self.0.owner.cx() {
+            return cx.repeat(pace, period, callback);
+        }
+        let deadline = from_now(&self.0, period);
+        self.set(deadline, Kind::Interval, callback, |callback, id| {
+            let (period, deadline) = (nanoseconds(period).unwrap_or(0), deadline.unwrap_or(0));
+            SentTask::new(Interval::starter(id, pace, period, deadline, callback))
+        })
+    }
+
+    fn set<F>(
+        &self,
+        deadline: Option<i64>,
+        kind: Kind,
+        callback: F,
+        make: impl Fn(F, TimerId) -> SentTask,
+    ) -> Result<TimerId, SubmitError<F>> {
+        if self.0.sleep.state.is_ending() {
+            return Err(SubmitError::new(Refusal::Terminated, callback));
+        }
+        let Some(deadline) = deadline else {
+            return Err(SubmitError::new(Refusal::DeadlineOutOfRange, callback));
+        };
+        match self.0.timers.set(deadline, kind, callback, make) {
+            Ok(id) => {
+                self.0.sleep.notify();
+                Ok(id)
+            }
+            Err((unset, callback)) => Err(SubmitError::new(unset.into(), callback)),
+        }
+    }
+
+    /// Drops a timer, or ends an interval. Tells, without waiting for the loop, whether that kept a callback
+    /// from running: if it says so, no call begins after this. See [`Cx::clear_timeout`].
+    ///
+    /// The callback itself is dropped by the loop, soon.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let handle = event_loop.handle();
+    /// let id = event_loop.cx().set_timeout(Duration::from_secs(60), |_| unreachable!())?;
+    /// std::thread::spawn(move || assert!(handle.clear_timeout(id))).join().unwrap();
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn clear_timeout(&self, id: TimerId) -> bool {
+        if let Some(cx) = self.0.owner.cx() {
+            return cx.clear_timeout(id);
+        }
+        let cleared = self.0.timers.clear(id);
+        if cleared {
+            self.0.sleep.notify();
+        }
+        cleared
+    }
+
+    /// The same as [`clear_timeout`](Self::clear_timeout).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let id = event_loop.handle().set_interval(Duration::from_secs(1), |_| ())?;
+    /// assert!(event_loop.handle().clear_interval(id));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn clear_interval(&self, id: TimerId) -> bool {
+        self.clear_timeout(id)
+    }
+
+    /// Says whether `run_until_idle` waits for a timer. See [`Cx::reference_timer`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TimerNotFound`] if there is no such timer.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let id = event_loop.handle().set_timeout(Duration::from_secs(60), |_| ())?;
+    /// event_loop.handle().reference_timer(id, false)?;
+    /// event_loop.run_until_idle()?; // does not wait for it
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn reference_timer(&self, id: TimerId, referenced: bool) -> Result<(), Error> {
+        if let Some(cx) = self.0.owner.cx() {
+            return cx.reference_timer(id, referenced);
+        }
+        self.0.timers.refer(id, referenced).ok_or(Error::TimerNotFound)?;
+        // A loop that waits for nothing else is to notice.
+        self.0.wake();
+        Ok(())
+    }
+
+    /// The deadline of the timer that is due first, as far as the loop has told; it may be too early after
+    /// timers were cleared, and is never too late. See [`Cx::next_deadline`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().set_timeout(Duration::from_secs(60), |_| ())?;
+    /// assert_eq!(event_loop.handle().next_deadline(), event_loop.cx().next_deadline());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        if let Some(cx) = self.0.owner.cx() {
+            return cx.next_deadline();
+        }
+        self.0.timers.next().map(|next| self.0.clock.instant(next))
+    }
+}

@@ -1,0 +1,243 @@
+//! The slots as the loop's thread sees them: found by index without a lock, taken and given back.
+//!
+//! Free slots are taken from the page that had one last, so that a page is filled before the next one is
+//! touched. A page of which all slots are free goes; one such page is kept, so that a number of timers
+//! that goes up and down around a multiple of a page's size allocates nothing.
+
+use std::sync::Arc;
+
+use crate::timer::page::{Directory, NONE, Node, PAGE, Page, Slot};
+
+/// See the [module documentation](self).
+pub(crate) struct Slots {
+    /// What this thread knows of the directory. It alone removes pages, so none of these is outdated.
+    pages: Vec<Option<Arc<Page>>>,
+    /// The first page of those that have both free and used slots.
+    open: u32,
+    /// A page without used slots.
+    spare: u32,
+}
+
+impl Slots {
+    pub(crate) const fn new() -> Self {
+        Self { pages: Vec::new(), open: NONE, spare: NONE }
+    }
+
+    #[inline]
+    fn page(&self, number: u32) -> Option<&Page> {
+        self.pages.get(number as usize)?.as_deref()
+    }
+
+    /// For the index of a timer, or of a slot that was taken.
+    #[inline]
+    pub(crate) fn node(&self, index: u32) -> &Node {
+        self.page(index / PAGE).expect("a page that is in use").node(index)
+    }
+
+    /// As for [`Slots::node`].
+    #[inline]
+    pub(crate) fn slot(&self, index: u32) -> &Slot {
+        self.page(index / PAGE).expect("a page that is in use").slot(index)
+    }
+
+    /// For any index.
+    #[inline]
+    pub(crate) fn find(&self, index: u32) -> Option<&Slot> {
+        Some(self.page(index / PAGE)?.slot(index))
+    }
+
+    /// Learns of the page of a slot that another thread took.
+    pub(crate) fn learn(&mut self, index: u32, directory: &Directory) {
+        let number = index / PAGE;
+        if self.page(number).is_none() {
+            let page = directory.get(number);
+            self.know(number, page);
+        }
+    }
+
+    fn know(&mut self, number: u32, page: Option<Arc<Page>>) {
+        let number = number as usize;
+        if self.pages.len() <= number {
+            self.pages.resize(number + 1, None);
+        }
+        self.pages[number] = page;
+    }
+
+    /// Takes a free slot. None if all ids have been used.
+    #[inline]
+    pub(crate) fn take(&mut self, directory: &Directory) -> Option<u32> {
+        if self.open == NONE && !self.open_page(directory) {
+            return None;
+        }
+        let number = self.open;
+        let page = self.page(number)?;
+        let within = page.free.get();
+        page.free.set(page.node(within).next.get());
+        page.used.set(page.used.get() + 1);
+        if page.free.get() == NONE {
+            self.close_page(number);
+        }
+        Some(number * PAGE + within)
+    }
+
+    /// Opens the spare page, or a new one.
+    #[cold]
+    fn open_page(&mut self, directory: &Directory) -> bool {
+        if self.spare == NONE {
+            let Some((number, page)) = directory.add() else { return false };
+            for within in 0..PAGE {
+                page.node(within).next.set(if within + 1 < PAGE { within + 1 } else { NONE });
+            }
+            page.free.set(0);
+            page.used.set(0);
+            self.know(number, Some(page));
+            self.spare = number;
+        }
+        let number = std::mem::replace(&mut self.spare, NONE);
+        self.list_page(number);
+        true
+    }
+
+    fn list_page(&mut self, number: u32) {
+        let first = self.open;
+        if let Some(page) = self.page(number) {
+            page.prev_open.set(NONE);
+            page.next_open.set(first);
+        }
+        if let Some(first) = self.page(first) {
+            first.prev_open.set(number);
+        }
+        self.open = number;
+    }
+
+    /// Takes a page out of the list of open ones.
+    fn close_page(&mut self, number: u32) {
+        let Some(page) = self.page(number) else { return };
+        let (prev, next) = (page.prev_open.get(), page.next_open.get());
+        if let Some(next) = self.page(next) {
+            next.prev_open.set(prev);
+        }
+        match self.page(prev) {
+            Some(prev) => prev.next_open.set(next),
+            None => self.open = next,
+        }
+    }
+
+    /// Gives a slot back. Its claim is free, and it holds no callback.
+    #[inline]
+    pub(crate) fn give_back(&mut self, index: u32, directory: &Directory) {
+        let (number, within) = (index / PAGE, index % PAGE);
+        let Some(page) = self.page(number) else { return };
+        if page.claim(within).is_exhausted() {
+            // It counts as used for ever.
+            return;
+        }
+        let was_full = page.free.get() == NONE;
+        page.node(within).next.set(page.free.get());
+        page.free.set(within);
+        let used = page.used.get() - 1;
+        page.used.set(used);
+        if was_full {
+            self.list_page(number);
+        }
+        if used == 0 {
+            self.close_page(number);
+            self.retire_page(number, directory);
+        }
+    }
+
+    /// A page has no used slots any more.
+    #[cold]
+    fn retire_page(&mut self, number: u32, directory: &Directory) {
+        if self.spare == NONE {
+            self.spare = number;
+            return;
+        }
+        self.pages[number as usize] = None;
+        directory.remove(number);
+        while let Some(None) = self.pages.last() {
+            self.pages.pop();
+        }
+        if self.pages.capacity() > 64 && self.pages.len() < self.pages.capacity() / 4 {
+            self.pages.shrink_to(self.pages.len() * 2);
+        }
+    }
+
+    /// The indices of all slots that this thread knows of.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.pages.len() as u32 * PAGE
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::timer::claim::Kind;
+
+    fn pages(slots: &Slots) -> usize {
+        slots.pages.iter().flatten().count()
+    }
+
+    #[test]
+    fn pages_come_and_go_with_the_timers_and_one_is_kept() {
+        let directory = Directory::new();
+        let mut slots = Slots::new();
+        let mut taken: Vec<_> = (0..10 * PAGE).map(|_| slots.take(&directory).unwrap()).collect();
+        assert_eq!(pages(&slots), 10);
+        let mut unique = taken.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), taken.len());
+        // Every third first, so that all pages are open for a while.
+        taken.sort_by_key(|index| index % 3);
+        for index in taken {
+            slots.give_back(index, &directory);
+        }
+        assert_eq!(pages(&slots), 1);
+    }
+
+    #[test]
+    fn a_number_that_oscillates_around_a_page_allocates_nothing() {
+        let directory = Directory::new();
+        let mut slots = Slots::new();
+        for _ in 0..PAGE {
+            slots.take(&directory).unwrap();
+        }
+        for _ in 0..1_000 {
+            let more: Vec<_> = (0..3).map(|_| slots.take(&directory).unwrap()).collect();
+            assert_eq!(more[0] / PAGE, 1, "always the same page");
+            for index in more {
+                slots.give_back(index, &directory);
+            }
+            assert_eq!(pages(&slots), 2);
+        }
+    }
+
+    // spec: TM-8
+    #[test]
+    fn when_all_ids_are_used_nothing_is_taken_until_one_comes_back() {
+        let directory = Directory::with_max(1);
+        let mut slots = Slots::new();
+        let taken: Vec<_> = (0..PAGE).map(|_| slots.take(&directory).unwrap()).collect();
+        assert_eq!(slots.take(&directory), None);
+        assert_eq!(slots.take(&directory), None);
+        slots.give_back(taken[3], &directory);
+        assert_eq!(slots.take(&directory), Some(taken[3]));
+    }
+
+    // spec: TM-8
+    #[test]
+    fn a_slot_with_no_generation_left_is_not_used_again() {
+        let directory = Directory::with_max(1);
+        let mut slots = Slots::new();
+        let index = slots.take(&directory).unwrap();
+        let claim = &slots.slot(index).claim;
+        claim.set_generation(crate::timer::id::GENERATIONS - 1);
+        claim.arm(Kind::Timeout);
+        claim.fire();
+        slots.give_back(index, &directory);
+        let rest = std::iter::from_fn(|| slots.take(&directory)).collect::<Vec<_>>();
+        assert_eq!(rest.len(), PAGE as usize - 1);
+        assert!(!rest.contains(&index));
+    }
+}

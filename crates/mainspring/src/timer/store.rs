@@ -1,0 +1,94 @@
+//! All timers of a loop that wait for their time, in the order (deadline, insertion).
+//!
+//! Far ones are on the [wheel](super::wheel), where adding and removing take constant time, however many
+//! there are; near ones, those of the present granule, are in an [exact heap](super::near). When the clock
+//! enters a granule, its timers move from the one to the other, and are sorted by that.
+
+use crate::timer::near::{Key, Near};
+use crate::timer::slots::Slots;
+use crate::timer::wheel::{NEAR, UNLINKED, Wheel, granule};
+
+/// Timers that are moved ahead of their time in each phase, for each level.
+const BUDGET: usize = 256;
+
+/// See the [module documentation](self). Which slots exist is for the caller to know.
+pub(crate) struct Store {
+    wheel: Wheel,
+    near: Near,
+    sequence: u64,
+}
+
+impl Store {
+    /// An empty one, at a time.
+    pub(crate) const fn new(now: i64) -> Self {
+        Self { wheel: Wheel::new(granule(now)), near: Near::new(), sequence: 0 }
+    }
+
+    /// Adds the timer of a slot. It does not come out before the next phase.
+    #[inline]
+    pub(crate) fn insert(&mut self, slots: &Slots, index: u32, deadline: i64) {
+        self.sequence += 1;
+        slots.slot(index).sequence.set(self.sequence);
+        let node = slots.node(index);
+        node.deadline.set(deadline);
+        if granule(deadline) > self.wheel.present() {
+            self.wheel.insert(slots, index, deadline);
+        } else {
+            node.prev.set(NEAR);
+            self.near.insert(Key { deadline, sequence: self.sequence, index });
+        }
+    }
+
+    /// Takes a timer out, if it is in.
+    #[inline]
+    pub(crate) fn remove(&mut self, slots: &Slots, index: u32) {
+        slots.slot(index).sequence.set(0);
+        let node = slots.node(index);
+        match node.prev.get() {
+            UNLINKED => {}
+            NEAR => {
+                node.prev.set(UNLINKED);
+                self.near.forget_one(slots);
+            }
+            _ => self.wheel.remove(slots, index),
+        }
+    }
+
+    /// Begins a phase: from now on until the next one, [`Store::pop_due`] gives out what is due at `now`, of
+    /// the timers that are here already.
+    #[inline]
+    pub(crate) fn begin(&mut self, slots: &Slots, now: i64) {
+        let Self { wheel, near, .. } = self;
+        near.begin();
+        wheel.advance(slots, granule(now), |index| {
+            let node = slots.node(index);
+            node.prev.set(NEAR);
+            let sequence = slots.slot(index).sequence.get();
+            near.ripen(Key { deadline: node.deadline.get(), sequence, index });
+        });
+        wheel.prepare(slots, BUDGET);
+    }
+
+    /// Takes the next timer out that is due in this phase.
+    #[inline]
+    pub(crate) fn pop_due(&mut self, slots: &Slots, now: i64) -> Option<u32> {
+        let Key { index, .. } = self.near.pop_due(slots, now)?;
+        slots.slot(index).sequence.set(0);
+        slots.node(index).prev.set(UNLINKED);
+        Some(index)
+    }
+
+    /// The earliest deadline. Never a later one; a timer that was removed may count for a while, if there
+    /// are very many around it.
+    pub(crate) fn next(&mut self, slots: &Slots) -> Option<i64> {
+        let near = self.near.next(slots);
+        let far = if near.is_none() { self.wheel.next(slots) } else { None };
+        near.or(far)
+    }
+
+    /// Forgets all timers.
+    pub(crate) fn clear(&mut self) {
+        self.near.clear();
+        self.wheel = Wheel::new(self.wheel.present());
+    }
+}

@@ -1,0 +1,260 @@
+//! The timers of a loop, as its own thread sees them.
+
+use std::cell::{Cell, RefCell};
+
+use crate::fault::drop_isolated;
+use crate::timer::claim::{Kind, Taken};
+use crate::timer::id::TimerId;
+use crate::timer::page::TimerTask;
+use crate::timer::remote::{Command, Commands, Remote, Unset};
+use crate::timer::slots::Slots;
+use crate::timer::store::Store;
+use crate::timer::wheel::UNLINKED;
+
+/// The parts that change together.
+struct Inner {
+    slots: Slots,
+    store: Store,
+    /// The loop's part of the count of referenced timers.
+    referenced: isize,
+}
+
+/// What the timer phase has to do next.
+enum Due {
+    Run(TimerTask),
+    /// It was cleared by another thread.
+    Discard(Option<TimerTask>),
+}
+
+/// No borrow of what is inside is held while code of the user runs, and that includes destructors.
+pub(crate) struct Timers {
+    inner: RefCell<Inner>,
+    commands: Commands,
+    /// The interval whose callback is on the stack.
+    pub(crate) current_interval: Cell<Option<TimerId>>,
+}
+
+impl Inner {
+    /// Ends the timer of a slot whose claim is free already.
+    #[inline]
+    fn free(&mut self, index: u32, remote: &Remote) -> Option<TimerTask> {
+        self.store.remove(&self.slots, index);
+        let task = self.slots.slot(index).task.take();
+        self.slots.give_back(index, &remote.directory);
+        task
+    }
+
+    #[inline]
+    fn unreference(&mut self, taken: Taken) {
+        self.referenced -= isize::from(taken.referenced);
+    }
+
+    /// Carries out what another thread asked for. Returns what is to be dropped.
+    fn obey(&mut self, command: Command, remote: &Remote) -> Option<TimerTask> {
+        match command {
+            Command::Insert { index, deadline, task } => {
+                self.slots.learn(index, &remote.directory);
+                let slot = self.slots.slot(index);
+                slot.task.set(Some(task.into_task()));
+                if slot.claim.is_cleared(slot.claim.generation()) {
+                    slot.claim.release();
+                    return self.free(index, remote);
+                }
+                self.store.insert(&self.slots, index, deadline);
+                None
+            }
+            Command::Drop(id) => {
+                let slot = self.slots.find(id.index())?;
+                // It may have been found cleared and dropped before; or it was not added yet, and will be
+                // found cleared then.
+                let is_added = || self.slots.node(id.index()).prev.get() != UNLINKED;
+                if !slot.claim.is_cleared(id.generation()) || !is_added() {
+                    return None;
+                }
+                slot.claim.release();
+                self.free(id.index(), remote)
+            }
+        }
+    }
+
+    fn next_due(&mut self, remote: &Remote, now: i64) -> Option<Due> {
+        let index = self.store.pop_due(&self.slots, now)?;
+        let slot = self.slots.slot(index);
+        Some(match slot.claim.fire() {
+            Some((Kind::Timeout, taken)) => {
+                self.unreference(taken);
+                Due::Run(self.free(index, remote)?)
+            }
+            Some((Kind::Interval, _)) => Due::Run(slot.task.take()?),
+            None => {
+                slot.claim.release();
+                Due::Discard(self.free(index, remote))
+            }
+        })
+    }
+}
+
+impl Timers {
+    pub(crate) fn new(now: i64) -> Self {
+        let inner = Inner { slots: Slots::new(), store: Store::new(now), referenced: 0 };
+        Self {
+            inner: RefCell::new(inner),
+            commands: Commands::new(),
+            current_interval: Cell::new(None),
+        }
+    }
+
+    /// Sets a timer.
+    #[inline]
+    pub(crate) fn set<F>(
+        &self,
+        remote: &Remote,
+        deadline: i64,
+        kind: Kind,
+        callback: F,
+        make: impl FnOnce(F, TimerId) -> TimerTask,
+    ) -> Result<TimerId, (Unset, F)> {
+        self.accept(remote);
+        let inner = &mut *self.inner.borrow_mut();
+        let Some(index) = inner.slots.take(&remote.directory) else {
+            return Err((Unset::Exhausted, callback));
+        };
+        let slot = inner.slots.slot(index);
+        let id = TimerId::new(index, slot.claim.arm(kind));
+        slot.task.set(Some(make(callback, id)));
+        inner.store.insert(&inner.slots, index, deadline);
+        inner.referenced += 1;
+        remote.lower_next(deadline);
+        Ok(id)
+    }
+
+    /// Clears a timer. None if there is none; otherwise the callback, for the caller to drop, unless it is
+    /// running.
+    #[inline]
+    pub(crate) fn clear(&self, remote: &Remote, id: TimerId) -> Option<Option<TimerTask>> {
+        self.accept(remote);
+        let inner = &mut *self.inner.borrow_mut();
+        let taken = inner.slots.find(id.index())?.claim.clear(id.generation())?;
+        inner.unreference(taken);
+        Some(if taken.running { None } else { inner.free(id.index(), remote) })
+    }
+
+    /// Gives a timer another deadline. None if there is none, or it is running.
+    pub(crate) fn reset(&self, remote: &Remote, id: TimerId, deadline: i64) -> Option<()> {
+        self.accept(remote);
+        let inner = &mut *self.inner.borrow_mut();
+        if !inner.slots.find(id.index())?.claim.is_armed(id.generation()) {
+            return None;
+        }
+        inner.store.remove(&inner.slots, id.index());
+        inner.store.insert(&inner.slots, id.index(), deadline);
+        Some(())
+    }
+
+    /// References a timer or not. None if there is none.
+    pub(crate) fn refer(&self, remote: &Remote, id: TimerId, referenced: bool) -> Option<()> {
+        self.accept(remote);
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.slots.find(id.index())?.claim.refer(id.generation(), referenced)? {
+            inner.referenced += if referenced { 1 } else { -1 };
+        }
+        Some(())
+    }
+
+    /// Goes on with an interval after its callback. Gives the callback back if it was cleared.
+    pub(crate) fn rearm(
+        &self,
+        remote: &Remote,
+        id: TimerId,
+        deadline: i64,
+        task: TimerTask,
+    ) -> Option<TimerTask> {
+        let inner = &mut *self.inner.borrow_mut();
+        let slot = inner.slots.slot(id.index());
+        if slot.claim.rearm() {
+            slot.task.set(Some(task));
+            inner.store.insert(&inner.slots, id.index(), deadline);
+            return None;
+        }
+        slot.claim.release();
+        inner.free(id.index(), remote);
+        Some(task)
+    }
+
+    /// Begins the timer phase.
+    #[inline]
+    pub(crate) fn begin(&self, remote: &Remote, now: i64) {
+        self.accept(remote);
+        let inner = &mut *self.inner.borrow_mut();
+        inner.store.begin(&inner.slots, now);
+    }
+
+    /// The next callback of the timer phase.
+    pub(crate) fn pop_due(&self, remote: &Remote, now: i64) -> Option<TimerTask> {
+        loop {
+            let due = self.inner.borrow_mut().next_due(remote, now)?;
+            match due {
+                Due::Run(task) => return Some(task),
+                Due::Discard(task) => drop_isolated(task),
+            }
+        }
+    }
+
+    /// Takes in what other threads sent.
+    #[inline]
+    pub(crate) fn accept(&self, remote: &Remote) {
+        if remote.inbox.is_ready() {
+            self.accept_all(remote);
+        }
+    }
+
+    #[cold]
+    fn accept_all(&self, remote: &Remote) {
+        // SAFETY: a `Timers` belongs to one loop and its thread, and is the only consumer of that loop's
+        // commands, except for `Shared::finish_undriven` of a loop that was never driven, which excludes
+        // the loop by the state.
+        while let Some(command) = unsafe { self.commands.pop(remote) } {
+            let discarded = self.inner.borrow_mut().obey(command, remote);
+            drop_isolated(discarded);
+        }
+        let wanted = remote.wanted();
+        let inner = &mut *self.inner.borrow_mut();
+        remote.supply((0..wanted).map_while(|_| inner.slots.take(&remote.directory)));
+    }
+
+    /// The earliest deadline, or the time of a timer that was cleared.
+    pub(crate) fn next(&self, remote: &Remote) -> Option<i64> {
+        self.accept(remote);
+        let inner = &mut *self.inner.borrow_mut();
+        inner.store.next(&inner.slots)
+    }
+
+    /// Whether a timer keeps the loop alive.
+    pub(crate) fn is_referenced(&self, remote: &Remote) -> bool {
+        self.inner.borrow().referenced + remote.referenced() > 0
+    }
+
+    /// Drops all timers. The inbox is closed.
+    pub(crate) fn end(&self, remote: &Remote) {
+        let mut discarded = Vec::new();
+        // SAFETY: as in `accept_all`.
+        unsafe {
+            self.commands.drain(remote, |command| {
+                discarded.extend(self.inner.borrow_mut().obey(command, remote));
+            });
+        }
+        {
+            let inner = &mut *self.inner.borrow_mut();
+            for index in inner.slots.indices() {
+                if let Some(slot) = inner.slots.find(index) {
+                    inner.referenced -= isize::from(slot.claim.abandon());
+                    discarded.extend(slot.task.take());
+                }
+            }
+            inner.store.clear();
+            inner.slots = Slots::new();
+        }
+        remote.end();
+        discarded.into_iter().for_each(drop_isolated);
+    }
+}

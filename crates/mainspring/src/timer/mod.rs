@@ -20,6 +20,8 @@ mod id;
 mod interval;
 mod near;
 mod nesting;
+#[cfg(all(test, not(loom)))]
+mod oracle;
 mod page;
 mod remote;
 mod set;

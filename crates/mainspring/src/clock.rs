@@ -9,6 +9,16 @@ use crate::VirtualClock;
 use crate::sync::{AtomicI64, Ordering};
 use crate::sys;
 
+/// One moment on two scales: as exactly as two looks at the clock allow, and the number is not earlier.
+pub(crate) fn moment() -> (Instant, i64) {
+    let look = || {
+        let (instant, number) = (Instant::now(), sys::now());
+        (instant.elapsed(), (instant, number))
+    };
+    // A thread can lose its processor between two looks, but hardly three times.
+    [look(), look(), look()].into_iter().min().map_or_else(|| look().1, |(_, moment)| moment)
+}
+
 /// The time of a loop, and the time at which its present tick began. One thread refreshes it, any thread
 /// reads it without tearing.
 #[derive(Debug)]
@@ -24,10 +34,7 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) fn new(virtual_clock: Option<VirtualClock>) -> Self {
         let anchor = match &virtual_clock {
-            None => {
-                let instant = Instant::now();
-                (instant, sys::now())
-            }
+            None => moment(),
             Some(clock) => clock.anchor(),
         };
         let now = virtual_clock.as_ref().map_or(anchor.1, VirtualClock::read);

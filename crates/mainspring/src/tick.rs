@@ -262,7 +262,6 @@ impl Cx {
         }
         // The hook may have set a timer.
         let next = local.timers.next(&shared.timers);
-        shared.timers.publish_next(next);
         let deadline = match &shared.clock.virtual_clock {
             None => earlier(limit, next),
             Some(clock) if clock.is_auto() && shared.holds.load(Ordering::Acquire) == 0 => {

@@ -5,9 +5,9 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::Handle;
+use crate::clock::moment;
 use crate::shared::Shared;
 use crate::sync::{AtomicBool, AtomicI64, Mutex, Ordering, lock};
-use crate::sys;
 
 /// A clock for tests: a loop that is [built](crate::Builder::clock) with it takes its time from here, and
 /// nothing ever sleeps until a deadline.
@@ -74,7 +74,7 @@ impl VirtualClock {
     /// ```
     #[must_use]
     pub fn new() -> Self {
-        let anchor = (Instant::now(), sys::now());
+        let anchor = moment();
         Self(Arc::new(Inner {
             anchor,
             now: AtomicI64::new(anchor.1),

@@ -4,11 +4,16 @@
 #[cfg(target_os = "linux")]
 #[inline]
 pub(crate) fn now() -> i64 {
-    use rustix::time::{ClockId, clock_gettime};
-
-    // 2^63 nanoseconds are 292 years, since the system was started.
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
+    // By libc and not by rustix, which looks for the clock in the process's memory by itself, and does not
+    // find it under valgrind.
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is that of a `timespec`, and the clock exists on every Linux: the call cannot
+    // fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    // 2^63 nanoseconds are 292 years, since the system was started. On 32 bits the fields are smaller.
+    #[allow(clippy::useless_conversion)]
+    let (seconds, nanoseconds) = (i64::from(now.tv_sec), i64::from(now.tv_nsec));
+    seconds * 1_000_000_000 + nanoseconds
 }
 
 /// See above.

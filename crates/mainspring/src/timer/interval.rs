@@ -61,29 +61,26 @@ impl<F: FnMut(&Cx) + 'static> Interval<F> {
     fn rearm(mut self: Box<Self>, cx: &Cx) {
         let local = &*cx.0;
         local.timers.current_interval.set(None);
-        self.deadline = self.next_deadline(local.shared.clock.read());
+        self.deadline = match self.pace {
+            Pace::FixedDelay => local.shared.clock.read().saturating_add(self.period),
+            // As of when the callback began: what comes due while it runs is not lost.
+            Pace::FixedRate => {
+                next_on_grid(self.deadline, self.period, local.shared.clock.cached())
+            }
+        };
         let (id, deadline) = (self.id, self.deadline);
         let cleared = local.timers.rearm(&local.shared.timers, id, deadline, self.wait());
         // Possibly on the way of a panic, so another one must not leave.
         drop_isolated(cleared);
     }
-
-    fn next_deadline(&self, now: i64) -> i64 {
-        match self.pace {
-            Pace::FixedDelay => now.saturating_add(self.period),
-            Pace::FixedRate => next_on_grid(self.deadline, self.period, now),
-        }
-    }
 }
 
-/// The first multiple of `period` after `last` that is not before `now`.
+/// The first time after `now` that is a multiple of `period` after `last`.
 fn next_on_grid(last: i64, period: i64, now: i64) -> i64 {
     if period == 0 {
         return now;
     }
-    let late = now.saturating_sub(last).max(1);
-    // As many periods as are needed to get there, rounded up.
-    let periods = (late - 1) / period + 1;
+    let periods = now.saturating_sub(last).max(0) / period + 1;
     last.saturating_add(periods.saturating_mul(period))
 }
 
@@ -96,8 +93,8 @@ mod tests {
     fn missed_ticks_are_left_out_and_the_grid_is_kept() {
         assert_eq!(next_on_grid(100, 10, 100), 110, "in time");
         assert_eq!(next_on_grid(100, 10, 103), 110);
-        assert_eq!(next_on_grid(100, 10, 110), 110, "the next one is due right now");
-        assert_eq!(next_on_grid(100, 10, 111), 120, "one was missed");
+        assert_eq!(next_on_grid(100, 10, 109), 110);
+        assert_eq!(next_on_grid(100, 10, 110), 120, "one was missed");
         assert_eq!(next_on_grid(100, 10, 1_009), 1_010);
         assert_eq!(next_on_grid(100, 10, 50), 110, "never the same one again");
         assert_eq!(next_on_grid(100, 0, 150), 150);

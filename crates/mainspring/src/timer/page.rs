@@ -57,8 +57,8 @@ pub(crate) struct Slot {
 
 /// A page, and the loop's book-keeping about it.
 pub(crate) struct Page {
-    nodes: Box<[Node]>,
-    slots: Box<[Slot]>,
+    slots: [Slot; PAGE as usize],
+    nodes: [Node; PAGE as usize],
     /// The first free slot, within the page.
     pub(crate) free: Cell<u32>,
     /// Slots that are not free.
@@ -77,21 +77,31 @@ unsafe impl Sync for Page {}
 
 impl Page {
     /// A page whose slots are all free but in no list.
-    fn new(generation: u32) -> Self {
-        let node =
-            |_| Node { prev: Cell::new(NONE), next: Cell::new(NONE), deadline: Cell::new(0) };
-        let slot = |_| Slot {
-            claim: Claim::new(generation),
-            sequence: Cell::new(0),
-            task: Cell::new(None),
-        };
-        Self {
-            nodes: (0..PAGE).map(node).collect(),
-            slots: (0..PAGE).map(slot).collect(),
-            free: Cell::new(NONE),
-            used: Cell::new(PAGE),
-            prev_open: Cell::new(NONE),
-            next_open: Cell::new(NONE),
+    fn new(generation: u32) -> Arc<Self> {
+        let mut page = Arc::<Self>::new_uninit();
+        let place = Arc::get_mut(&mut page).map_or(std::ptr::null_mut(), |page| page.as_mut_ptr());
+        assert!(!place.is_null(), "nobody else has it yet");
+        // In its place, because it is too large to be copied there.
+        // SAFETY: `place` is memory for a page that nobody else has. Every field is written once, and read
+        // by nobody before that.
+        unsafe {
+            for index in 0..PAGE as usize {
+                (&raw mut (*place).slots[index]).write(Slot {
+                    claim: Claim::new(generation),
+                    sequence: Cell::new(0),
+                    task: Cell::new(None),
+                });
+                (&raw mut (*place).nodes[index]).write(Node {
+                    prev: Cell::new(NONE),
+                    next: Cell::new(NONE),
+                    deadline: Cell::new(0),
+                });
+            }
+            (&raw mut (*place).free).write(Cell::new(NONE));
+            (&raw mut (*place).used).write(Cell::new(PAGE));
+            (&raw mut (*place).prev_open).write(Cell::new(NONE));
+            (&raw mut (*place).next_open).write(Cell::new(NONE));
+            page.assume_init()
         }
     }
 
@@ -154,12 +164,12 @@ impl Directory {
         if let Some(number) = vacant.pop() {
             let entry = &mut entries[number as usize];
             let Entry::Vacant(generation) = *entry else { unreachable!("a vacant place") };
-            let page = Arc::new(Page::new(generation));
+            let page = Page::new(generation);
             *entry = Entry::Page(Arc::clone(&page));
             return Some((number, page));
         }
         let number = u32::try_from(entries.len()).ok().filter(|number| *number < self.max)?;
-        let page = Arc::new(Page::new(0));
+        let page = Page::new(0);
         entries.push(Entry::Page(Arc::clone(&page)));
         Some((number, page))
     }

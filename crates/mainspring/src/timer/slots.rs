@@ -1,12 +1,15 @@
 //! The slots as the loop's thread sees them: found by index without a lock, taken and given back.
 //!
 //! Free slots are taken from the page that had one last, so that a page is filled before the next one is
-//! touched. A page of which all slots are free goes; one such page is kept, so that a number of timers
-//! that goes up and down around a multiple of a page's size allocates nothing.
+//! touched. A page of which all slots are free goes; [`SPARES`] such pages are kept, so that a number of
+//! timers that goes up and down by not more than that allocates nothing.
 
 use std::sync::Arc;
 
 use crate::timer::page::{Directory, NONE, Node, PAGE, Page, Slot};
+
+/// Pages without timers that are kept.
+const SPARES: u32 = if cfg!(loom) { 1 } else { 4 };
 
 /// See the [module documentation](self).
 pub(crate) struct Slots {
@@ -14,13 +17,14 @@ pub(crate) struct Slots {
     pages: Vec<Option<Arc<Page>>>,
     /// The first page of those that have both free and used slots.
     open: u32,
-    /// A page without used slots.
+    /// The first page of those without used slots.
     spare: u32,
+    spares: u32,
 }
 
 impl Slots {
     pub(crate) const fn new() -> Self {
-        Self { pages: Vec::new(), open: NONE, spare: NONE }
+        Self { pages: Vec::new(), open: NONE, spare: NONE, spares: 0 }
     }
 
     #[inline]
@@ -80,7 +84,7 @@ impl Slots {
         Some(number * PAGE + within)
     }
 
-    /// Opens the spare page, or a new one.
+    /// Opens a spare page, or a new one.
     #[cold]
     fn open_page(&mut self, directory: &Directory) -> bool {
         if self.spare == NONE {
@@ -91,10 +95,13 @@ impl Slots {
             page.free.set(0);
             page.used.set(0);
             self.know(number, Some(page));
-            self.spare = number;
+            self.list_page(number);
+        } else {
+            let number = self.spare;
+            self.spare = self.page(number).map_or(NONE, |page| page.next_open.get());
+            self.spares -= 1;
+            self.list_page(number);
         }
-        let number = std::mem::replace(&mut self.spare, NONE);
-        self.list_page(number);
         true
     }
 
@@ -149,8 +156,12 @@ impl Slots {
     /// A page has no used slots any more.
     #[cold]
     fn retire_page(&mut self, number: u32, directory: &Directory) {
-        if self.spare == NONE {
+        if self.spares < SPARES
+            && let Some(page) = self.page(number)
+        {
+            page.next_open.set(self.spare);
             self.spare = number;
+            self.spares += 1;
             return;
         }
         self.pages[number as usize] = None;
@@ -179,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_come_and_go_with_the_timers_and_one_is_kept() {
+    fn pages_come_and_go_with_the_timers_and_some_are_kept() {
         let directory = Directory::new();
         let mut slots = Slots::new();
         let mut taken: Vec<_> = (0..10 * PAGE).map(|_| slots.take(&directory).unwrap()).collect();
@@ -193,7 +204,7 @@ mod tests {
         for index in taken {
             slots.give_back(index, &directory);
         }
-        assert_eq!(pages(&slots), 1);
+        assert_eq!(pages(&slots), SPARES as usize);
     }
 
     #[test]

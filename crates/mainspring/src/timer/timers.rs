@@ -220,13 +220,16 @@ impl Timers {
         let wanted = remote.wanted();
         let inner = &mut *self.inner.borrow_mut();
         remote.supply((0..wanted).map_while(|_| inner.slots.take(&remote.directory)));
+        remote.publish_next(inner.store.next(&inner.slots));
     }
 
-    /// The earliest deadline, or the time of a timer that was cleared.
+    /// The earliest deadline, or that of a timer that was cleared. Other threads know it then, too.
     pub(crate) fn next(&self, remote: &Remote) -> Option<i64> {
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
-        inner.store.next(&inner.slots)
+        let next = inner.store.next(&inner.slots);
+        remote.publish_next(next);
+        next
     }
 
     /// Whether a timer keeps the loop alive.

@@ -1,0 +1,238 @@
+//! Which peer runs which workload, in which order, each in a process of its own.
+
+use std::collections::HashSet;
+use std::io::{IsTerminal, Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use crate::peers::{Calloop, Libuv, Mainspring, MainspringTimerfd, TokioFuture, TokioTask};
+use crate::workloads;
+
+/// A peer that takes longer for one workload is stopped.
+pub const LIMIT: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
+pub enum PeerName {
+    Mainspring,
+    MainspringTimerfd,
+    TokioFuture,
+    TokioTask,
+    Libuv,
+    Calloop,
+}
+
+impl PeerName {
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Mainspring => "mainspring",
+            Self::MainspringTimerfd => "mainspring, timerfd",
+            Self::TokioFuture => "tokio, bare future",
+            Self::TokioTask => "tokio, task",
+            Self::Libuv => "libuv",
+            Self::Calloop => "calloop",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Workload {
+    Churn,
+    Firing,
+    Chain,
+    Memory,
+}
+
+impl Workload {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Churn => "set and cancel, CPU time of the thread",
+            Self::Firing => "fire within 200 ms, CPU time of the process",
+            Self::Chain => "1.3 ms timers one after the other",
+            Self::Memory => "memory",
+        }
+    }
+
+    fn peers(self) -> &'static [PeerName] {
+        use PeerName::{Calloop, Libuv, Mainspring, MainspringTimerfd, TokioFuture, TokioTask};
+        match self {
+            Self::Churn | Self::Memory => &[Mainspring, TokioFuture, TokioTask, Libuv, Calloop],
+            Self::Firing => &[Mainspring, TokioTask, Libuv, Calloop],
+            Self::Chain => &[Mainspring, MainspringTimerfd, TokioTask, Libuv, Calloop],
+        }
+    }
+}
+
+/// Runs one workload with one peer, in this process.
+pub fn measure(peer: PeerName, workload: Workload, count: usize) {
+    /// For a peer that does all.
+    macro_rules! with {
+        ($peer:ty) => {
+            match workload {
+                Workload::Churn => workloads::churn::<$peer>(count),
+                Workload::Firing => workloads::firing::<$peer>(count),
+                Workload::Chain => workloads::chain::<$peer>(count),
+                Workload::Memory => workloads::memory::<$peer>(count),
+            }
+        };
+    }
+    match (peer, workload) {
+        (PeerName::TokioFuture, Workload::Churn) => workloads::churn::<TokioFuture>(count),
+        (PeerName::TokioFuture, Workload::Memory) => workloads::memory::<TokioFuture>(count),
+        (PeerName::TokioFuture, _) => panic!("a future without a task is run by nothing"),
+        (PeerName::Mainspring, _) => with!(Mainspring),
+        (PeerName::MainspringTimerfd, _) => with!(MainspringTimerfd),
+        (PeerName::TokioTask, _) => with!(TokioTask),
+        (PeerName::Libuv, _) => with!(Libuv),
+        (PeerName::Calloop, _) => with!(Calloop),
+    }
+}
+
+/// A workload of a size, and what was measured.
+pub struct Table {
+    workload: Workload,
+    count: usize,
+    pub metrics: Vec<Metric>,
+}
+
+impl Table {
+    pub fn title(&self) -> String {
+        format!("{} timers: {}", thousands(self.count), self.workload.title())
+    }
+
+    pub fn peers(&self) -> &'static [PeerName] {
+        self.workload.peers()
+    }
+
+    fn add(&mut self, peer: PeerName, metric: &str, value: f64) {
+        let index = self.metrics.iter().position(|known| known.name == metric);
+        let index = index.unwrap_or_else(|| {
+            self.metrics.push(Metric { name: metric.to_owned(), samples: Vec::new() });
+            self.metrics.len() - 1
+        });
+        self.metrics[index].samples.push((peer, value));
+    }
+}
+
+pub struct Metric {
+    pub name: String,
+    /// In the order in which they were measured.
+    samples: Vec<(PeerName, f64)>,
+}
+
+impl Metric {
+    /// The values of a peer, sorted.
+    pub fn of(&self, peer: PeerName) -> Vec<f64> {
+        let mut values: Vec<_> =
+            self.samples.iter().filter(|sample| sample.0 == peer).map(|sample| sample.1).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+}
+
+fn thousands(count: usize) -> String {
+    if count < 1000 {
+        return count.to_string();
+    }
+    format!("{},{:03}", thousands(count / 1000), count % 1000)
+}
+
+/// Runs everything about timers, `repetitions` times, the peers taking turns.
+pub fn timers(repetitions: usize, quick: bool) -> Vec<Table> {
+    let sizes: &[(Workload, usize)] = if quick {
+        &[
+            (Workload::Churn, 1_000),
+            (Workload::Churn, 5_000),
+            (Workload::Firing, 2_000),
+            (Workload::Chain, 50),
+            (Workload::Memory, 10_000),
+        ]
+    } else {
+        &[
+            (Workload::Churn, 1_000),
+            (Workload::Churn, 100_000),
+            (Workload::Churn, 1_000_000),
+            (Workload::Firing, 2_000),
+            (Workload::Firing, 100_000),
+            (Workload::Chain, 500),
+            (Workload::Memory, 1_000_000),
+        ]
+    };
+    let mut tables: Vec<_> = sizes
+        .iter()
+        .map(|&(workload, count)| Table { workload, count, metrics: Vec::new() })
+        .collect();
+    let mut stopped = HashSet::new();
+    for repetition in 1..=repetitions {
+        for (index, table) in tables.iter_mut().enumerate() {
+            for &peer in table.peers() {
+                if stopped.contains(&(index, peer)) {
+                    continue;
+                }
+                progress(&format!(
+                    "{repetition} of {repetitions}: {}, {}",
+                    table.title(),
+                    peer.label()
+                ));
+                let (output, ended) = child(peer, table.workload, table.count);
+                for line in output.lines() {
+                    let (metric, value) = line.split_once('\t').expect("a metric and its value");
+                    table.add(peer, metric, value.parse().expect("a number"));
+                }
+                if !ended {
+                    stopped.insert((index, peer));
+                }
+            }
+        }
+    }
+    progress("");
+    tables
+}
+
+/// Measures in a process of its own. Returns what it wrote, and whether it came to its end.
+fn child(peer: PeerName, workload: Workload, count: usize) -> (String, bool) {
+    let name = |value: clap::builder::PossibleValue| value.get_name().to_owned();
+    let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .arg("measure")
+        .arg(name(peer.to_possible_value().expect("has a name")))
+        .arg(name(workload.to_possible_value().expect("has a name")))
+        .arg(count.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program can be started");
+    let mut stdout = child.stdout.take().expect("piped");
+    let (ended, wait) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        let mut output = String::new();
+        stdout.read_to_string(&mut output).expect("text");
+        // Nobody waits any more if the time is over.
+        let _ = ended.send(());
+        output
+    });
+    let in_time = wait.recv_timeout(LIMIT).is_ok();
+    if !in_time {
+        child.kill().expect("it is ours");
+    }
+    let output = reader.join().expect("does not panic");
+    let status = child.wait().expect("it is ours");
+    assert!(status.success() || !in_time, "{} failed at {workload:?}: {status}", peer.label());
+    (output, in_time)
+}
+
+/// Shows what is going on: on a terminal in one line, elsewhere in one line each.
+fn progress(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let result = if stderr.is_terminal() {
+        write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush())
+    } else if text.is_empty() {
+        Ok(())
+    } else {
+        writeln!(stderr, "{text}")
+    };
+    // A progress that nobody can see is none.
+    let _ = result;
+}

@@ -148,13 +148,11 @@ impl VirtualClock {
             let loops = lock(&self.0.loops);
             // Release: the partner is the Acquire in `read`. Who sees the new time sees what came before.
             self.0.now.fetch_max(to(self.read()), Ordering::Release);
-            loops.iter().filter_map(Weak::upgrade).collect()
+            let knows = knows.map_or(std::ptr::null(), std::ptr::from_ref);
+            let others = loops.iter().filter(|other| other.as_ptr() != knows);
+            others.filter_map(Weak::upgrade).collect()
         };
-        for shared in loops {
-            if knows.is_none_or(|knows| !std::ptr::eq(knows, &*shared)) {
-                shared.wake();
-            }
-        }
+        loops.iter().for_each(|shared| shared.wake());
     }
 
     /// Lets time pass until the earliest deadline of the loops that use this clock, and returns the time

@@ -81,6 +81,7 @@ fn the_scenario() {
         "awake" => awake(mode),
         "asleep" => asleep(mode),
         "idle" => idle(mode),
+        "timer" => timer(mode),
         _ => unreachable!(),
     }
 }
@@ -192,6 +193,41 @@ fn idle(mode: FastPathMode) {
     thread.join().unwrap();
 }
 
+const TICKS: usize = 10_000;
+
+/// A loop whose earliest deadline stays the same, and which sleeps in each tick. Later timers come and go
+/// meanwhile.
+fn timer(mode: FastPathMode) {
+    let (send, receive) = std::sync::mpsc::channel();
+    let thread = thread::spawn(move || {
+        let event_loop =
+            EventLoop::builder().fast_path(mode).max_spin(Duration::ZERO).build().unwrap();
+        let hour = Duration::from_secs(3600);
+        event_loop.cx().set_timeout(hour, |_| ()).unwrap();
+        let mut later = event_loop.cx().set_timeout(2 * hour, |_| ()).unwrap();
+        let ticks = Arc::new(AtomicUsize::new(0));
+        send.send((event_loop.handle(), Arc::clone(&ticks))).unwrap();
+        mark("ticks");
+        for _ in 0..TICKS {
+            event_loop.turn(None).unwrap();
+            ticks.fetch_add(1, Ordering::Release);
+            event_loop.cx().clear_timeout(later);
+            later = event_loop.cx().set_timeout(2 * hour, |_| ()).unwrap();
+        }
+        mark("end");
+    });
+    let (handle, ticks): (Handle, Arc<AtomicUsize>) = receive.recv().unwrap();
+    while !thread.is_finished() {
+        // A signal that comes late ends the next sleep early, so a tick may also be over by itself.
+        let tick = ticks.load(Ordering::Acquire);
+        let is_over = || ticks.load(Ordering::Acquire) != tick || thread.is_finished();
+        wait_until(|| is_over() || handle.state() == LoopState::Sleeping);
+        handle.wake();
+        wait_until(is_over);
+    }
+    thread.join().unwrap();
+}
+
 const MODES: [FastPathMode; 2] = [FastPathMode::Auto, FastPathMode::Disabled];
 
 // spec: WK-2
@@ -249,4 +285,31 @@ fn an_idle_loop_makes_one_system_call_and_stays_in_it() {
         assert_eq!(calls.len(), 1, "{mode:?}: {calls:?}");
         assert!(calls[0].1.contains("FUTEX_WAIT") || calls[0].1.contains("poll"), "{calls:?}");
     }
+}
+
+// spec: TM-3, M1-4.3
+#[test]
+#[ignore = "needs strace: run by tools/test"]
+fn a_deadline_that_stays_the_earliest_is_armed_once() {
+    let sections = trace("timer", FastPathMode::Disabled);
+    let [section] = &sections[..] else { panic!("one section") };
+    let count =
+        |name: &str| section.calls.iter().filter(|(_, call)| call.starts_with(name)).count();
+    assert!(count("ppoll(") + count("poll(") >= TICKS / 2, "it slept in most ticks");
+    assert_eq!(count("timerfd_settime("), 1);
+    assert_eq!(count("timerfd_gettime("), 0);
+    assert!(section.calls.iter().any(|(_, call)| call.contains("TFD_TIMER_ABSTIME")));
+}
+
+// spec: TM-3, WK-6
+#[test]
+#[ignore = "needs strace: run by tools/test"]
+fn a_parked_loop_needs_no_descriptor_for_its_deadline() {
+    let sections = trace("timer", FastPathMode::Auto);
+    let [section] = &sections[..] else { panic!("one section") };
+    let strange: Vec<_> =
+        section.calls.iter().filter(|(_, call)| !call.starts_with("futex(")).collect();
+    // The thread's timer slack is asked for once, and memory.
+    assert!(strange.len() < 10, "{strange:?}");
+    assert!(!strange.iter().any(|(_, call)| call.starts_with("timerfd")), "{strange:?}");
 }

@@ -18,6 +18,7 @@ mod inbox;
 mod park;
 mod ring;
 mod sleep;
+mod timers;
 mod whole;
 
 use std::sync::Arc;

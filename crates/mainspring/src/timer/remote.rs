@@ -17,7 +17,7 @@
 //! so that among equal deadlines a timer whose setting had returned comes first.
 
 use crate::inbox::{Inbox, Outlet, Refused};
-use crate::sync::{AtomicI64, AtomicIsize, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicI64, AtomicIsize, Mutex, Ordering, lock};
 use crate::task::Task;
 use crate::timer::claim::Kind;
 use crate::timer::id::TimerId;
@@ -71,8 +71,18 @@ pub(crate) struct Remote {
     /// Referenced timers that other threads have set, less those that they have cleared. The rest of the
     /// count is the loop's own.
     referenced: AtomicIsize,
-    /// The earliest deadline, or an earlier time. The greatest number for none.
+    /// The earliest deadline that the loop knows of. The greatest number for none. Written by the loop only.
     next: AtomicI64,
+    announced: Mutex<Announced>,
+    /// Whether `announced` has a deadline.
+    is_announced: AtomicBool,
+}
+
+/// Deadlines that the loop may not have taken into account yet.
+struct Announced {
+    earliest: i64,
+    /// How many there were, ever.
+    count: u64,
 }
 
 impl Remote {
@@ -83,6 +93,8 @@ impl Remote {
             pool: Mutex::new(Vec::new()),
             referenced: AtomicIsize::new(0),
             next: AtomicI64::new(i64::MAX),
+            announced: Mutex::new(Announced { earliest: i64::MAX, count: 0 }),
+            is_announced: AtomicBool::new(false),
         }
     }
 
@@ -133,7 +145,7 @@ impl Remote {
         });
         match sent {
             Ok(()) => {
-                self.lower_next(deadline);
+                self.announce(deadline);
                 Ok(id)
             }
             Err((Refused::Full | Refused::Closed, callback)) => {
@@ -180,23 +192,48 @@ impl Remote {
         self.referenced.load(Ordering::Acquire)
     }
 
-    /// Says that a timer was added.
+    /// Says that a timer was sent.
+    fn announce(&self, deadline: i64) {
+        let mut announced = lock(&self.announced);
+        announced.earliest = announced.earliest.min(deadline);
+        announced.count += 1;
+        self.is_announced.store(true, Ordering::Relaxed);
+    }
+
+    /// How many deadlines were announced, if any. For the loop's thread, before it takes in what was sent.
+    #[inline]
+    pub(crate) fn announced(&self) -> Option<u64> {
+        let is_announced = self.is_announced.load(Ordering::Relaxed);
+        is_announced.then(|| lock(&self.announced).count)
+    }
+
+    /// Says that a timer was added. For the loop's thread.
     #[inline]
     pub(crate) fn lower_next(&self, deadline: i64) {
         if deadline < self.next.load(Ordering::Relaxed) {
-            self.next.fetch_min(deadline, Ordering::Relaxed);
+            self.next.store(deadline, Ordering::Relaxed);
         }
     }
 
-    /// Says what the earliest deadline is. For the loop's thread.
+    /// Says what the earliest deadline is, with those timers taken in that had been announced when
+    /// `announced` was asked. For the loop's thread.
     #[inline]
-    pub(crate) fn publish_next(&self, next: Option<i64>) {
+    pub(crate) fn publish_next(&self, next: Option<i64>, announced: Option<u64>) {
         self.next.store(next.unwrap_or(i64::MAX), Ordering::Relaxed);
+        if let Some(count) = announced {
+            let mut announced = lock(&self.announced);
+            if announced.count == count {
+                announced.earliest = i64::MAX;
+                self.is_announced.store(false, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The earliest deadline, as far as it is known outside of the loop's thread.
     pub(crate) fn next(&self) -> Option<i64> {
-        let next = self.next.load(Ordering::Relaxed);
+        // In this order: one that is not announced any more has been published.
+        let announced = lock(&self.announced).earliest;
+        let next = self.next.load(Ordering::Relaxed).min(announced);
         (next != i64::MAX).then_some(next)
     }
 
@@ -222,7 +259,7 @@ impl Remote {
 
     /// Gives all memory back, at the end of the loop.
     pub(crate) fn end(&self) {
-        self.publish_next(None);
+        self.publish_next(None, self.announced());
         let pool = std::mem::take(&mut *lock(&self.pool));
         drop(pool);
         self.directory.clear();

@@ -220,15 +220,16 @@ impl Timers {
         let wanted = remote.wanted();
         let inner = &mut *self.inner.borrow_mut();
         remote.supply((0..wanted).map_while(|_| inner.slots.take(&remote.directory)));
-        remote.publish_next(inner.store.next(&inner.slots));
     }
 
     /// The earliest deadline, or that of a timer that was cleared. Other threads know it then, too.
     pub(crate) fn next(&self, remote: &Remote) -> Option<i64> {
+        let announced = remote.announced();
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
         let next = inner.store.next(&inner.slots);
-        remote.publish_next(next);
+        // A command that is not complete yet hides those behind it.
+        remote.publish_next(next, announced.filter(|_| remote.inbox.len() == 0));
         next
     }
 

@@ -4,6 +4,8 @@
 //! cargo run --example tick
 //! ```
 
+use std::time::Duration;
+
 use mainspring::{Cx, EventLoop};
 
 /// Says its name, and leaves a microtask behind.
@@ -26,8 +28,8 @@ fn main() -> Result<(), mainspring::Error> {
     cx.set_immediate(callback("7 immediate"));
     cx.submit(callback("5 external task"))?;
     cx.submit(callback("6 external task, after the microtask of the one before"))?;
-    cx.submit_internal(callback("3 internal task"))?;
     cx.submit_internal(callback("4 internal task"))?;
+    cx.set_timeout(Duration::ZERO, callback("3 timer"))?;
     cx.queue_microtask(callback("2 microtask"));
     cx.next_tick(callback("1 next tick"));
 

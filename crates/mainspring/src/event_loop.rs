@@ -367,6 +367,7 @@ impl EventLoop {
                 return Err(error);
             }
             local.started.set(true);
+            local.timers.is_driven.set(true);
         }
         local.driven.set(true);
         let driving = Driving { cx: &self.cx, _entered: Entered::new(&self.cx) };

@@ -30,20 +30,25 @@
 //! * [`Cx`] is given to every callback, so that it can queue more. What is queued through it need not
 //!   be `Send`.
 //! * [`Builder`] sets budgets, marks, policies and hooks.
+//! * [`VirtualClock`] lets a test decide how time passes.
 //!
 //! # What you can rely on
 //!
 //! 1. **Order.** Each tick runs its phases in the order documented at [`EventLoop`]. Each queue is
 //!    first-in, first-out for each thread that puts something in. Between threads no order is promised.
-//! 2. **Checkpoints.** After each callback the `next_tick` queue and the microtasks are run, in turn,
+//! 2. **Time.** A timer never fires early, not by a nanosecond. Timers fire in the order of their deadlines,
+//!    equal ones in the order in which they were set; one that is set by a timer's callback waits for the
+//!    next tick. What is cleared does not fire, even if it was due, and whoever clears it is told the
+//!    truth, on any thread.
+//! 3. **Checkpoints.** After each callback the `next_tick` queue and the microtasks are run, in turn,
 //!    until both are empty; a budget, which can be switched off, keeps them from starving the rest.
-//! 3. **Nothing is lost.** A task that was accepted runs, unless the loop is closed, dropped, or its
+//! 4. **Nothing is lost.** A task that was accepted runs, unless the loop is closed, dropped, or its
 //!    shutdown runs out of time; then it is dropped, and counted. A task that was refused comes back
 //!    in the error.
-//! 4. **No wake-up is missed, and none is wasted.** A loop with nothing to do makes no system call. A
+//! 5. **No wake-up is missed, and none is wasted.** A loop with nothing to do makes no system call. A
 //!    submit to a loop that is awake makes none either; to one that sleeps, one, however many threads
 //!    submit.
-//! 5. **Panics stay where they are.** A callback that panics is reported, and the loop goes on with the
+//! 6. **Panics stay where they are.** A callback that panics is reported, and the loop goes on with the
 //!    next one; or the panic leaves the call that drives the loop, if you [say so](PanicPolicy).
 //!
 //! # Features

@@ -79,8 +79,9 @@ impl Shared {
 
     /// Asks for a tick.
     pub(crate) fn wake(&self) {
-        // Release: the partner is `take_wake`. What the caller did before is seen by that tick.
-        self.woken.store(true, Ordering::Release);
+        // Release: the partner is `take_wake`. What the caller did before is seen by that tick. A swap, so
+        // that the same holds for whoever asked before and is answered by the same tick.
+        self.woken.swap(true, Ordering::Release);
         self.sleep.notify();
     }
 
@@ -150,9 +151,7 @@ impl Shared {
             unsafe { inbox.empty(|task| sent.push(task)) };
         }
         dropped += sent.len();
-        let timers = ChunkQueue::new();
-        // SAFETY: as above.
-        unsafe { self.timers.empty(|task| timers.push(task)) };
+        let timers = self.timers.end_undriven();
         self.sleep.close_source();
         let outcome = Outcome { dropped, at: Instant::now() };
         self.complete(outcome);
@@ -160,9 +159,7 @@ impl Shared {
         while let Some(task) = sent.pop() {
             drop_isolated(task);
         }
-        while let Some(task) = timers.pop() {
-            drop_isolated(task);
-        }
+        timers.into_iter().for_each(drop_isolated);
         outcome
     }
 

@@ -260,8 +260,11 @@ impl Cx {
         if local.has_work() {
             return Ok(());
         }
-        // The hook may have set a timer.
+        // The hook, or another thread, may have set a timer.
         let next = local.timers.next(&shared.timers);
+        if next.is_some_and(|next| next <= shared.clock.read()) {
+            return Ok(());
+        }
         let deadline = match &shared.clock.virtual_clock {
             None => earlier(limit, next),
             Some(clock) if clock.is_auto() && shared.holds.load(Ordering::Acquire) == 0 => {

@@ -137,6 +137,17 @@ enum Entry {
 struct Entries {
     entries: Vec<Entry>,
     vacant: Vec<u32>,
+    /// Whether no page is added any more.
+    closed: bool,
+}
+
+/// Why no page was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unadded {
+    /// All ids have been used.
+    Exhausted,
+    /// The loop is at its end.
+    Closed,
 }
 
 /// All pages, for every thread.
@@ -157,21 +168,25 @@ impl Directory {
         Self { max, ..Self::new() }
     }
 
-    /// Adds a page, all slots of which are the caller's. None if all ids have been used.
-    pub(crate) fn add(&self) -> Option<(u32, Arc<Page>)> {
+    /// Adds a page, all slots of which are the caller's.
+    pub(crate) fn add(&self) -> Result<(u32, Arc<Page>), Unadded> {
         let mut guard = self.entries.write().unwrap_or_else(|e| e.into_inner());
-        let Entries { entries, vacant } = &mut *guard;
+        let Entries { entries, vacant, closed } = &mut *guard;
+        if *closed {
+            return Err(Unadded::Closed);
+        }
         if let Some(number) = vacant.pop() {
             let entry = &mut entries[number as usize];
             let Entry::Vacant(generation) = *entry else { unreachable!("a vacant place") };
             let page = Page::new(generation);
             *entry = Entry::Page(Arc::clone(&page));
-            return Some((number, page));
+            return Ok((number, page));
         }
-        let number = u32::try_from(entries.len()).ok().filter(|number| *number < self.max)?;
+        let number = u32::try_from(entries.len()).ok().filter(|number| *number < self.max);
+        let number = number.ok_or(Unadded::Exhausted)?;
         let page = Page::new(0);
         entries.push(Entry::Page(Arc::clone(&page)));
-        Some((number, page))
+        Ok((number, page))
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<Arc<Page>> {
@@ -196,10 +211,10 @@ impl Directory {
         drop(gone);
     }
 
-    /// Removes all pages, for good. None of them holds a callback.
-    pub(crate) fn clear(&self) {
+    /// Removes all pages, for good. What the loop still knows of them is its own affair.
+    pub(crate) fn close(&self) {
         let mut entries = self.entries.write().unwrap_or_else(|e| e.into_inner());
-        let gone = std::mem::take(&mut *entries);
+        let gone = std::mem::replace(&mut *entries, Entries { closed: true, ..Entries::default() });
         drop(entries);
         drop(gone);
     }
@@ -231,7 +246,7 @@ mod tests {
     fn a_page_that_comes_back_knows_no_old_ids() {
         let directory = Directory::with_max(1);
         let (number, page) = directory.add().unwrap();
-        assert!(directory.add().is_none(), "all ids are used");
+        assert_eq!(directory.add().err(), Some(Unadded::Exhausted));
         for _ in 0..3 {
             page.claim(5).arm(crate::timer::claim::Kind::Timeout);
             page.claim(5).abandon();
@@ -240,5 +255,7 @@ mod tests {
         assert!(directory.get(number).is_none());
         let (_, page) = directory.add().unwrap();
         assert!((0..PAGE).all(|index| page.claim(index).generation() == 3));
+        directory.close();
+        assert_eq!(directory.add().err(), Some(Unadded::Closed), "or the ids would begin anew");
     }
 }

@@ -21,7 +21,7 @@ use crate::sync::{AtomicBool, AtomicI64, AtomicIsize, Mutex, Ordering, lock};
 use crate::task::Task;
 use crate::timer::claim::Kind;
 use crate::timer::id::TimerId;
-use crate::timer::page::{Directory, PAGE, TimerTask, WORDS};
+use crate::timer::page::{Directory, PAGE, TimerTask, Unadded, WORDS};
 
 /// Slots of the inbox's ring, as a power of two.
 const RING_SHIFT: u32 = if cfg!(loom) { 1 } else { 8 };
@@ -56,13 +56,6 @@ pub(crate) enum Command {
     Drop(TimerId),
 }
 
-/// Why a timer was not set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unset {
-    Terminated,
-    Exhausted,
-}
-
 /// See the [module documentation](self).
 pub(crate) struct Remote {
     pub(crate) directory: Directory,
@@ -74,6 +67,9 @@ pub(crate) struct Remote {
     /// The earliest deadline that the loop knows of. The greatest number for none. Written by the loop only.
     next: AtomicI64,
     announced: Mutex<Announced>,
+    /// Whether another thread has taken the place of a loop that was never driven. Locked by whoever takes
+    /// commands out of the inbox of such a loop.
+    pub(crate) is_taken_over: Mutex<bool>,
     /// Whether `announced` has a deadline.
     is_announced: AtomicBool,
 }
@@ -94,19 +90,21 @@ impl Remote {
             referenced: AtomicIsize::new(0),
             next: AtomicI64::new(i64::MAX),
             announced: Mutex::new(Announced { earliest: i64::MAX, count: 0 }),
+            is_taken_over: Mutex::new(false),
             is_announced: AtomicBool::new(false),
         }
     }
 
     /// Takes a free slot.
-    fn take(&self) -> Option<u32> {
+    fn take(&self) -> Result<u32, Unadded> {
         let mut pool = lock(&self.pool);
         if let Some(index) = pool.pop() {
-            return Some(index);
+            return Ok(index);
         }
         let (number, _) = self.directory.add()?;
-        pool.extend((number * PAGE..(number + 1) * PAGE).rev());
-        pool.pop()
+        let first = number * PAGE;
+        pool.extend((first + 1..first + PAGE).rev());
+        Ok(first)
     }
 
     /// How many slots the loop should put aside.
@@ -126,13 +124,13 @@ impl Remote {
         kind: Kind,
         callback: F,
         make: impl Fn(F, TimerId) -> SentTask,
-    ) -> Result<TimerId, (Unset, F)> {
-        let Some(index) = self.take() else {
-            return Err((Unset::Exhausted, callback));
+    ) -> Result<TimerId, (Unadded, F)> {
+        let index = match self.take() {
+            Ok(index) => index,
+            Err(unadded) => return Err((unadded, callback)),
         };
         let Some(page) = self.directory.get(index / PAGE) else {
-            // All pages are gone: the loop is at its end.
-            return Err((Unset::Terminated, callback));
+            return Err((Unadded::Closed, callback));
         };
         let claim = page.claim(index);
         let id = TimerId::new(index, claim.arm(kind));
@@ -154,7 +152,7 @@ impl Remote {
                 if !claim.is_exhausted() {
                     self.supply([index]);
                 }
-                Err((Unset::Terminated, callback))
+                Err((Unadded::Closed, callback))
             }
         }
     }
@@ -237,24 +235,27 @@ impl Remote {
         (next != i64::MAX).then_some(next)
     }
 
-    /// What was sent, once the inbox is closed, in place of a loop that was never driven.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Inbox::empty`].
-    pub(crate) unsafe fn empty(&self, mut sink: impl FnMut(SentTask)) {
-        // SAFETY: passed on to the caller.
+    /// Takes the place of a loop that was never driven, at its end. The inbox is closed. Returns what had
+    /// been sent, to be dropped.
+    pub(crate) fn end_undriven(&self) -> Vec<SentTask> {
+        let mut sent = Vec::new();
+        let mut is_taken_over = lock(&self.is_taken_over);
+        *is_taken_over = true;
+        // SAFETY: the loop's thread takes nothing out of the inbox of a loop that it has not driven, except
+        // under this lock, and then never again.
         unsafe {
             self.inbox.empty(|command| {
                 if let Command::Insert { index, task, .. } = command {
                     if let Some(page) = self.directory.get(index / PAGE) {
                         page.claim(index).abandon();
                     }
-                    sink(task);
+                    sent.push(task);
                 }
             });
         }
+        drop(is_taken_over);
         self.end();
+        sent
     }
 
     /// Gives all memory back, at the end of the loop.
@@ -262,7 +263,7 @@ impl Remote {
         self.publish_next(None, self.announced());
         let pool = std::mem::take(&mut *lock(&self.pool));
         drop(pool);
-        self.directory.clear();
+        self.directory.close();
     }
 }
 

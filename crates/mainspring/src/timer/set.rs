@@ -8,15 +8,15 @@ use crate::task::Task;
 use crate::timer::claim::Kind;
 use crate::timer::id::TimerId;
 use crate::timer::interval::{Interval, Pace};
-use crate::timer::page::TimerTask;
-use crate::timer::remote::{SentTask, Unset};
+use crate::timer::page::{TimerTask, Unadded};
+use crate::timer::remote::SentTask;
 use crate::{Cx, Error, Handle};
 
-impl From<Unset> for Refusal {
-    fn from(unset: Unset) -> Self {
-        match unset {
-            Unset::Terminated => Self::Terminated,
-            Unset::Exhausted => Self::TimerIdExhausted,
+impl From<Unadded> for Refusal {
+    fn from(unadded: Unadded) -> Self {
+        match unadded {
+            Unadded::Closed => Self::Terminated,
+            Unadded::Exhausted => Self::TimerIdExhausted,
         }
     }
 }
@@ -190,7 +190,7 @@ impl Cx {
         local
             .timers
             .set(&local.shared.timers, deadline, kind, callback, make)
-            .map_err(|(unset, callback)| SubmitError::new(unset.into(), callback))
+            .map_err(|(unadded, callback)| SubmitError::new(unadded.into(), callback))
     }
 
     /// Drops a timer, or ends an interval. Tells whether that kept a callback from running: false if there
@@ -457,7 +457,7 @@ impl Handle {
                 self.0.sleep.notify();
                 Ok(id)
             }
-            Err((unset, callback)) => Err(SubmitError::new(unset.into(), callback)),
+            Err((unadded, callback)) => Err(SubmitError::new(unadded.into(), callback)),
         }
     }
 
@@ -482,7 +482,9 @@ impl Handle {
         }
         let cleared = self.0.timers.clear(id);
         if cleared {
-            self.0.sleep.notify();
+            // Not only a signal: a loop that is about to sleep may have seen the timer alive, and taken in
+            // afterwards that it is gone. It has to look again whether it is idle.
+            self.0.wake();
         }
         cleared
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::timer::page::{Directory, NONE, Node, PAGE, Page, Slot};
+use crate::timer::page::{Directory, NONE, Node, PAGE, Page, Slot, Unadded};
 
 /// Pages without timers that are kept.
 const SPARES: u32 = if cfg!(loom) { 1 } else { 4 };
@@ -67,28 +67,28 @@ impl Slots {
         self.pages[number] = page;
     }
 
-    /// Takes a free slot. None if all ids have been used.
+    /// Takes a free slot.
     #[inline]
-    pub(crate) fn take(&mut self, directory: &Directory) -> Option<u32> {
-        if self.open == NONE && !self.open_page(directory) {
-            return None;
+    pub(crate) fn take(&mut self, directory: &Directory) -> Result<u32, Unadded> {
+        if self.open == NONE {
+            self.open_page(directory)?;
         }
         let number = self.open;
-        let page = self.page(number)?;
+        let page = self.page(number).expect("a page that is in use");
         let within = page.free.get();
         page.free.set(page.node(within).next.get());
         page.used.set(page.used.get() + 1);
         if page.free.get() == NONE {
             self.close_page(number);
         }
-        Some(number * PAGE + within)
+        Ok(number * PAGE + within)
     }
 
     /// Opens a spare page, or a new one.
     #[cold]
-    fn open_page(&mut self, directory: &Directory) -> bool {
+    fn open_page(&mut self, directory: &Directory) -> Result<(), Unadded> {
         if self.spare == NONE {
-            let Some((number, page)) = directory.add() else { return false };
+            let (number, page) = directory.add()?;
             for within in 0..PAGE {
                 page.node(within).next.set(if within + 1 < PAGE { within + 1 } else { NONE });
             }
@@ -102,7 +102,7 @@ impl Slots {
             self.spares -= 1;
             self.list_page(number);
         }
-        true
+        Ok(())
     }
 
     fn list_page(&mut self, number: u32) {
@@ -230,10 +230,10 @@ mod tests {
         let directory = Directory::with_max(1);
         let mut slots = Slots::new();
         let taken: Vec<_> = (0..PAGE).map(|_| slots.take(&directory).unwrap()).collect();
-        assert_eq!(slots.take(&directory), None);
-        assert_eq!(slots.take(&directory), None);
+        assert_eq!(slots.take(&directory), Err(Unadded::Exhausted));
+        assert_eq!(slots.take(&directory), Err(Unadded::Exhausted));
         slots.give_back(taken[3], &directory);
-        assert_eq!(slots.take(&directory), Some(taken[3]));
+        assert_eq!(slots.take(&directory), Ok(taken[3]));
     }
 
     // spec: TM-8
@@ -247,7 +247,7 @@ mod tests {
         claim.arm(Kind::Timeout);
         claim.fire();
         slots.give_back(index, &directory);
-        let rest = std::iter::from_fn(|| slots.take(&directory)).collect::<Vec<_>>();
+        let rest = std::iter::from_fn(|| slots.take(&directory).ok()).collect::<Vec<_>>();
         assert_eq!(rest.len(), PAGE as usize - 1);
         assert!(!rest.contains(&index));
     }

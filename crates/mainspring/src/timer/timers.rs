@@ -3,10 +3,11 @@
 use std::cell::{Cell, RefCell};
 
 use crate::fault::drop_isolated;
+use crate::sync::lock;
 use crate::timer::claim::{Kind, Taken};
 use crate::timer::id::TimerId;
-use crate::timer::page::TimerTask;
-use crate::timer::remote::{Command, Commands, Remote, Unset};
+use crate::timer::page::{TimerTask, Unadded};
+use crate::timer::remote::{Command, Commands, Remote};
 use crate::timer::slots::Slots;
 use crate::timer::store::Store;
 use crate::timer::wheel::UNLINKED;
@@ -30,6 +31,8 @@ enum Due {
 pub(crate) struct Timers {
     inner: RefCell<Inner>,
     commands: Commands,
+    /// Whether the loop was ever driven.
+    pub(crate) is_driven: Cell<bool>,
     /// The interval whose callback is on the stack.
     pub(crate) current_interval: Cell<Option<TimerId>>,
 }
@@ -100,6 +103,7 @@ impl Timers {
         Self {
             inner: RefCell::new(inner),
             commands: Commands::new(),
+            is_driven: Cell::new(false),
             current_interval: Cell::new(None),
         }
     }
@@ -113,11 +117,12 @@ impl Timers {
         kind: Kind,
         callback: F,
         make: impl FnOnce(F, TimerId) -> TimerTask,
-    ) -> Result<TimerId, (Unset, F)> {
+    ) -> Result<TimerId, (Unadded, F)> {
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
-        let Some(index) = inner.slots.take(&remote.directory) else {
-            return Err((Unset::Exhausted, callback));
+        let index = match inner.slots.take(&remote.directory) {
+            Ok(index) => index,
+            Err(unadded) => return Err((unadded, callback)),
         };
         let slot = inner.slots.slot(index);
         let id = TimerId::new(index, slot.claim.arm(kind));
@@ -210,16 +215,30 @@ impl Timers {
 
     #[cold]
     fn accept_all(&self, remote: &Remote) {
-        // SAFETY: a `Timers` belongs to one loop and its thread, and is the only consumer of that loop's
-        // commands, except for `Shared::finish_undriven` of a loop that was never driven, which excludes
-        // the loop by the state.
-        while let Some(command) = unsafe { self.commands.pop(remote) } {
-            let discarded = self.inner.borrow_mut().obey(command, remote);
-            drop_isolated(discarded);
+        if self.is_driven.get() {
+            // SAFETY: a `Timers` belongs to one loop and its thread, and is the only consumer of that loop's
+            // commands: that the loop is driven excludes `Remote::end_undriven` by the state.
+            while let Some(command) = unsafe { self.commands.pop(remote) } {
+                let discarded = self.inner.borrow_mut().obey(command, remote);
+                drop_isolated(discarded);
+            }
+        } else {
+            let mut discarded = Vec::new();
+            let is_taken_over = lock(&remote.is_taken_over);
+            if *is_taken_over {
+                return;
+            }
+            // SAFETY: as above, but it is the lock that excludes `Remote::end_undriven`.
+            while let Some(command) = unsafe { self.commands.pop(remote) } {
+                discarded.extend(self.inner.borrow_mut().obey(command, remote));
+            }
+            // Destructors may end the loop.
+            drop(is_taken_over);
+            discarded.into_iter().for_each(drop_isolated);
         }
         let wanted = remote.wanted();
         let inner = &mut *self.inner.borrow_mut();
-        remote.supply((0..wanted).map_while(|_| inner.slots.take(&remote.directory)));
+        remote.supply((0..wanted).map_while(|_| inner.slots.take(&remote.directory).ok()));
     }
 
     /// The earliest deadline, or that of a timer that was cleared. Other threads know it then, too.
@@ -241,7 +260,7 @@ impl Timers {
     /// Drops all timers. The inbox is closed.
     pub(crate) fn end(&self, remote: &Remote) {
         let mut discarded = Vec::new();
-        // SAFETY: as in `accept_all`.
+        // SAFETY: as in `accept_all`; if another thread has taken the place of the loop, then it is done.
         unsafe {
             self.commands.drain(remote, |command| {
                 discarded.extend(self.inner.borrow_mut().obey(command, remote));

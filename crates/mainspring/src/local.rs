@@ -213,7 +213,7 @@ impl Local {
             || self.internal.is_ready(&shared.internal)
             || self.microtasks.is_ready(&shared.microtasks)
             || shared.aside.load(Ordering::Relaxed) != 0
-            || shared.timers.inbox.is_ready()
+            || shared.timers.has_commands()
             || shared.is_woken()
     }
 

@@ -260,6 +260,8 @@ impl Cx {
         if local.has_work() {
             return Ok(());
         }
+        // Asked first: what was set under a guard is known when the guard is gone.
+        let is_held = shared.holds.load(Ordering::Acquire) != 0;
         // The hook, or another thread, may have set a timer.
         let next = local.timers.next(&shared.timers);
         if next.is_some_and(|next| next <= shared.clock.read()) {
@@ -267,18 +269,17 @@ impl Cx {
         }
         let deadline = match &shared.clock.virtual_clock {
             None => earlier(limit, next),
-            Some(clock) if clock.is_auto() && shared.holds.load(Ordering::Acquire) == 0 => {
-                match earlier(limit, next) {
-                    Some(deadline) => {
-                        clock.jump(deadline, shared);
-                        return Ok(());
-                    }
-                    None => None,
+            Some(clock) if clock.is_auto() && !is_held => match earlier(limit, next) {
+                Some(deadline) => {
+                    clock.jump(deadline, shared);
+                    return Ok(());
                 }
-            }
+                None => None,
+            },
             // Virtual deadlines come when somebody says so, and then the loop is woken. A turn waits in
             // real time meanwhile.
-            Some(_) => limit.map(|limit| sys::now() + (limit - shared.limit_clock())),
+            Some(_) => limit
+                .map(|limit| sys::now().saturating_add(limit.saturating_sub(shared.limit_clock()))),
         };
         let sleep = &shared.sleep;
         if local.spin.wait(deadline, || local.has_work() || !sleep.state.is_running()) {

@@ -178,7 +178,12 @@ fn idle(mode: FastPathMode) {
         let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
         send.send(event_loop.handle()).unwrap();
         event_loop.cx().submit(|_| ()).unwrap();
+        // A timer that has fired, and one that was cleared, leave nothing behind that ends a sleep.
+        event_loop.cx().set_timeout(Duration::from_millis(1), |_| ()).unwrap();
         event_loop.run_until_idle().unwrap();
+        let cleared = event_loop.cx().set_timeout(Duration::from_millis(50), |_| ()).unwrap();
+        event_loop.turn(Duration::from_millis(1)).unwrap();
+        event_loop.cx().clear_timeout(cleared);
         mark("idle");
         event_loop.run().unwrap();
         mark("end");
@@ -281,7 +286,11 @@ fn an_idle_loop_makes_one_system_call_and_stays_in_it() {
         let sections = trace("idle", mode);
         let find = |name| sections.iter().find(|section| section.name == name).unwrap();
         let end = find("closing").line;
-        let calls: Vec<_> = find("idle").calls.iter().filter(|call| call.0 < end).collect();
+        let mut calls: Vec<_> = find("idle").calls.iter().filter(|call| call.0 < end).collect();
+        if calls[0].1.starts_with("timerfd_settime(") {
+            // Nothing is to be waited for any more.
+            calls.remove(0);
+        }
         assert_eq!(calls.len(), 1, "{mode:?}: {calls:?}");
         assert!(calls[0].1.contains("FUTEX_WAIT") || calls[0].1.contains("poll"), "{calls:?}");
     }

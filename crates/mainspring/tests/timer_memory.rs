@@ -71,9 +71,9 @@ fn allocations() -> usize {
 
 const MANY: usize = 1_000_000;
 
-/// What may be left of a million timers: the levels of the wheel and some spare pages, a third of a byte
-/// for each timer that was there.
-const LEFT: isize = 512 * 1024;
+/// What may be left of a million timers: the levels of the wheel, some spare pages and queues, less than a
+/// byte for each timer that was there.
+const LEFT: isize = MANY as isize;
 
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;

@@ -250,7 +250,7 @@ fn the_count_of_references_comes_out_even() {
         }),
     ];
     for (name, set) in models {
-        explore(name, Bound::Preemptions(2), move || {
+        explore(name, Bound::Preemptions(1), move || {
             with_loop(move |event_loop, others| {
                 let id = set(event_loop);
                 others.clock.advance(LATER);
@@ -301,7 +301,7 @@ fn a_loop_fires_what_another_thread_sets() {
 #[test]
 fn what_a_thread_sets_and_clears_runs_or_is_dropped() {
     for (name, delay) in [("timers: set, clear", LATER), ("timers: set, clear, due", NOW)] {
-        explore(name, Bound::Preemptions(3), move || {
+        explore(name, Bound::Preemptions(2), move || {
             with_loop(move |event_loop, others| {
                 let fate = Fate::new();
                 let other = Arc::clone(&fate);
@@ -323,7 +323,7 @@ fn what_a_thread_sets_and_clears_runs_or_is_dropped() {
 // spec: TM-6, TM-7
 #[test]
 fn what_one_thread_sets_and_another_clears_runs_or_is_dropped() {
-    explore("timers: set, cleared by another", Bound::Preemptions(2), || {
+    explore("timers: set, cleared by another", Bound::Preemptions(1), || {
         with_loop(|event_loop, others| {
             let fate = Fate::new();
             let other = Arc::clone(&fate);
@@ -349,7 +349,7 @@ fn a_timer_of_the_loop_that_another_clears_does_not_run() {
         ("timers: parks, fire, clear", FastPathMode::Auto),
         ("timers: polls, fire, clear", FastPathMode::Disabled),
     ] {
-        explore(name, Bound::Preemptions(3), move || {
+        explore(name, Bound::Preemptions(2), move || {
             let fate = Fate::new();
             let kept = Arc::clone(&fate);
             with_loop_in(mode, VirtualClock::auto(), move |event_loop, others| {
@@ -371,6 +371,7 @@ fn no_slot_belongs_to_two_timers_while_pages_come_and_go() {
         let all = Arc::clone(&ids);
         with_loop(move |event_loop, others| {
             let cx = event_loop.cx();
+            event_loop.turn(NOW).unwrap();
             let other = Arc::clone(&all);
             others.start_kept(move |handle| {
                 for _ in 0..2 {
@@ -428,7 +429,7 @@ fn a_loop_whose_last_timer_is_cleared_by_another_is_idle() {
 // spec: TM-6, TM-9, TM-12, WK-1
 #[test]
 fn a_loop_whose_last_interval_is_cleared_by_another_is_idle() {
-    explore("timers: clear the last interval", Bound::Preemptions(3), || {
+    explore("timers: clear the last interval", Bound::Preemptions(2), || {
         let fate = Fate::new();
         let kept = Arc::clone(&fate);
         with_loop(move |event_loop, others| {
@@ -463,7 +464,7 @@ fn a_loop_whose_last_timer_is_unreferenced_by_another_is_idle() {
 // spec: TM-12
 #[test]
 fn a_loop_is_not_idle_before_its_last_timer_is_gone() {
-    explore("timers: reference one that fires", Bound::Preemptions(3), || {
+    explore("timers: reference one that fires", Bound::Preemptions(2), || {
         with_loop(|event_loop, others| {
             let cx = event_loop.cx();
             let due = cx.set_timeout(NOW, |_| ()).unwrap();
@@ -492,7 +493,7 @@ fn what_is_set_while_the_loop_is_kept_alive_runs_before_it_is_idle() {
         ("timers: set by one that keeps it alive, due", VirtualClock::new, NOW),
     ];
     for (name, clock, delay) in models {
-        explore(name, Bound::Preemptions(3), move || {
+        explore(name, Bound::Preemptions(2), move || {
             with_loop_in(FastPathMode::Auto, clock(), move |event_loop, others| {
                 let fate = Fate::new();
                 let other = Arc::clone(&fate);
@@ -532,15 +533,14 @@ fn what_is_set_while_another_ends_the_loop_is_handed_back_or_dropped() {
         let _ = handle.shutdown(Deadline::NEVER);
         assert!(handle.set_timeout(NOW, |_| ()).is_err());
     };
-    let models: [(&str, End); 3] = [
-        ("timers: set, close", Handle::close),
-        ("timers: set, shutdown", shut_down),
-        ("timers: set, ended from inside", |handle| {
-            handle.submit_internal(|cx| cx.shutdown()).unwrap();
-        }),
+    let end_from_inside: End = |handle| handle.submit_internal(|cx| cx.shutdown()).unwrap();
+    let models: [(&str, End, usize); 3] = [
+        ("timers: set, close", Handle::close, 2),
+        ("timers: set, shutdown", shut_down, 2),
+        ("timers: set, ended from inside", end_from_inside, 1),
     ];
-    for (name, end) in models {
-        explore(name, Bound::Preemptions(2), move || {
+    for (name, end, preemptions) in models {
+        explore(name, Bound::Preemptions(preemptions), move || {
             let fate = Fate::new();
             let other = Arc::clone(&fate);
             with_loop(move |event_loop, others| {
@@ -635,7 +635,7 @@ fn time_that_passes_on_two_threads_adds_up() {
 // spec: TM-1, TM-13
 #[test]
 fn who_has_set_a_timer_can_advance_to_it() {
-    explore("timers: set, advance to it", Bound::Preemptions(3), || {
+    explore("timers: set, advance to it", Bound::Preemptions(2), || {
         with_loop(|event_loop, others| {
             let fate = Fate::new();
             let other = Arc::clone(&fate);

@@ -20,15 +20,18 @@ pub(crate) struct Timer {
     fd: OwnedFd,
     /// What it is armed for.
     armed: Cell<i64>,
+    /// Whether it is readable, until it is armed or disarmed anew.
+    is_expired: Cell<bool>,
 }
 
-// SAFETY: `armed` is used by the loop's thread only, in `prepare` and `expire`; the rest is a descriptor.
+// SAFETY: the cells are used by the loop's thread only, in `prepare` and `expire`; the rest is a descriptor.
 unsafe impl Sync for Timer {}
 
 impl Timer {
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        Ok(Self { fd: call::timerfd(flags)?, armed: Cell::new(NEVER) })
+        let fd = call::timerfd(flags)?;
+        Ok(Self { fd, armed: Cell::new(NEVER), is_expired: Cell::new(false) })
     }
 
     /// Makes sure that it becomes readable not later than at `deadline`, or not at all without one. For the
@@ -37,9 +40,10 @@ impl Timer {
         let deadline = deadline.unwrap_or(NEVER);
         let is_needed = deadline < self.armed.get();
         let is_superfluous = deadline == NEVER && self.armed.get() != NEVER;
-        if is_needed || is_superfluous {
+        if is_needed || is_superfluous || self.is_expired.get() {
             self.arm(deadline)?;
             self.armed.set(deadline);
+            self.is_expired.set(false);
         }
         Ok(())
     }
@@ -47,6 +51,7 @@ impl Timer {
     /// It became readable. That ends when it is armed anew. For the loop's thread only.
     pub(crate) fn expire(&self) {
         self.armed.set(NEVER);
+        self.is_expired.set(true);
     }
 
     fn arm(&self, deadline: i64) -> io::Result<()> {

@@ -75,13 +75,13 @@ impl<F: FnMut(&Cx) + 'static> Interval<F> {
     }
 }
 
-/// The first time after `now` that is a multiple of `period` after `last`.
-fn next_on_grid(last: i64, period: i64, now: i64) -> i64 {
+/// The first time after `now` that is a multiple of `period` away from `deadline`.
+fn next_on_grid(deadline: i64, period: i64, now: i64) -> i64 {
     if period == 0 {
         return now;
     }
-    let periods = now.saturating_sub(last).max(0) / period + 1;
-    last.saturating_add(periods.saturating_mul(period))
+    let periods = now.saturating_sub(deadline).div_euclid(period).saturating_add(1);
+    deadline.saturating_add(periods.saturating_mul(period))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -96,7 +96,8 @@ mod tests {
         assert_eq!(next_on_grid(100, 10, 109), 110);
         assert_eq!(next_on_grid(100, 10, 110), 120, "one was missed");
         assert_eq!(next_on_grid(100, 10, 1_009), 1_010);
-        assert_eq!(next_on_grid(100, 10, 50), 110, "never the same one again");
+        assert_eq!(next_on_grid(100, 10, 91), 100, "called early, because it was reset");
+        assert_eq!(next_on_grid(100, 10, 50), 60);
         assert_eq!(next_on_grid(100, 0, 150), 150);
         assert_eq!(next_on_grid(-5, i64::MAX, 7), i64::MAX - 5);
         assert_eq!(next_on_grid(5, i64::MAX, 7), i64::MAX, "the end of time");

@@ -1,15 +1,19 @@
-//! What is due soon: an exact heap, and what was added since it was last looked at.
+//! What is due soon, in exact order.
+//!
+//! Timers that come from the wheel come in lots, one for each granule, each later than the one before: they
+//! are sorted lot by lot and form one queue. Those that were near when they were set are in a heap beside
+//! it. What was added since the present phase began waits apart for the next one.
 //!
 //! A timer that is removed stays in here as a key without meaning, until its turn comes or there are too
 //! many of them. The sequence number tells: no two insertions have the same.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::timer::slots::Slots;
 
 /// The capacity that is kept.
-const KEEP: usize = 1024;
+const KEEP: usize = 4096;
 
 /// Keys without meaning that are put up with.
 const DEAD: usize = 64;
@@ -32,47 +36,68 @@ impl Key {
 
 /// See the [module documentation](self).
 pub(crate) struct Near {
+    /// Sorted, but for what was added since `sort`.
+    queue: VecDeque<Key>,
     heap: BinaryHeap<Reverse<Key>>,
     /// Since the present phase began. They have to wait for the next one.
-    fresh: Vec<Key>,
+    fresh: BinaryHeap<Reverse<Key>>,
     dead: usize,
 }
 
 impl Near {
     pub(crate) const fn new() -> Self {
-        Self { heap: BinaryHeap::new(), fresh: Vec::new(), dead: 0 }
+        Self { queue: VecDeque::new(), heap: BinaryHeap::new(), fresh: BinaryHeap::new(), dead: 0 }
     }
 
     /// Adds a timer for the next phase.
     #[inline]
     pub(crate) fn insert(&mut self, key: Key) {
-        self.fresh.push(key);
+        self.fresh.push(Reverse(key));
     }
 
-    /// Adds one that was here before the phase began.
+    /// How many are in the queue.
+    pub(crate) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Adds one from the wheel, whose granule is later than that of all before the last call of `sort`.
     #[inline]
     pub(crate) fn ripen(&mut self, key: Key) {
-        self.heap.push(Reverse(key));
+        self.queue.push_back(key);
+    }
+
+    /// Sorts what was added to the first `sorted` of the queue.
+    #[inline]
+    pub(crate) fn sort(&mut self, sorted: usize) {
+        if self.queue.len() > sorted {
+            // What is left of earlier lots is little.
+            self.queue.make_contiguous()[sorted..].sort_unstable();
+        }
     }
 
     /// One of the timers is not here any more.
     #[inline]
     pub(crate) fn forget_one(&mut self, slots: &Slots) {
         self.dead += 1;
-        if self.dead > DEAD && self.dead > (self.heap.len() + self.fresh.len()) / 2 {
+        let len = self.queue.len() + self.heap.len() + self.fresh.len();
+        if self.dead > DEAD && self.dead > len / 2 {
             self.sweep(slots);
         }
     }
 
     #[cold]
     fn sweep(&mut self, slots: &Slots) {
+        self.queue.retain(|key| key.is_live(slots));
         self.heap.retain(|Reverse(key)| key.is_live(slots));
-        self.fresh.retain(|key| key.is_live(slots));
+        self.fresh.retain(|Reverse(key)| key.is_live(slots));
         self.dead = 0;
         self.shrink();
     }
 
     fn shrink(&mut self) {
+        if self.queue.capacity() > KEEP.max(4 * self.queue.len()) {
+            self.queue.shrink_to(KEEP.max(2 * self.queue.len()));
+        }
         if self.heap.capacity() > KEEP.max(4 * self.heap.len()) {
             self.heap.shrink_to(KEEP.max(2 * self.heap.len()));
         }
@@ -85,7 +110,30 @@ impl Near {
     #[inline]
     pub(crate) fn begin(&mut self) {
         if !self.fresh.is_empty() {
-            self.heap.extend(self.fresh.drain(..).map(Reverse));
+            self.heap.append(&mut self.fresh);
+        }
+    }
+
+    /// The first one of what may run in this phase, dead or alive, and whether it is in the heap.
+    #[inline]
+    fn peek(&self) -> Option<(Key, bool)> {
+        let queued = self.queue.front();
+        match (queued, self.heap.peek()) {
+            (Some(queued), Some(Reverse(key))) if key < queued => Some((*key, true)),
+            (Some(queued), _) => Some((*queued, false)),
+            (None, Some(Reverse(key))) => Some((*key, true)),
+            (None, None) => None,
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, from_heap: bool) {
+        if from_heap {
+            self.heap.pop();
+        } else {
+            self.queue.pop_front();
+        }
+        if self.heap.is_empty() && self.queue.is_empty() {
             self.shrink();
         }
     }
@@ -94,14 +142,11 @@ impl Near {
     #[inline]
     pub(crate) fn pop_due(&mut self, slots: &Slots, now: i64) -> Option<Key> {
         loop {
-            let Reverse(key) = *self.heap.peek()?;
+            let (key, from_heap) = self.peek()?;
             if key.deadline > now {
                 return None;
             }
-            self.heap.pop();
-            if self.heap.is_empty() {
-                self.shrink();
-            }
+            self.pop(from_heap);
             if key.is_live(slots) {
                 return Some(key);
             }
@@ -111,15 +156,21 @@ impl Near {
 
     /// The earliest deadline.
     pub(crate) fn next(&mut self, slots: &Slots) -> Option<i64> {
-        while let Some(Reverse(key)) = self.heap.peek()
+        while let Some((key, from_heap)) = self.peek()
             && !key.is_live(slots)
         {
-            self.heap.pop();
+            self.pop(from_heap);
             self.dead -= 1;
         }
-        let fresh = self.fresh.iter().filter(|key| key.is_live(slots)).min();
-        let ripe = self.heap.peek().map(|Reverse(key)| key);
-        fresh.into_iter().chain(ripe).map(|key| key.deadline).min()
+        while let Some(Reverse(key)) = self.fresh.peek()
+            && !key.is_live(slots)
+        {
+            self.fresh.pop();
+            self.dead -= 1;
+        }
+        let ripe = self.peek().map(|(key, _)| key.deadline);
+        let fresh = self.fresh.peek().map(|Reverse(key)| key.deadline);
+        ripe.into_iter().chain(fresh).min()
     }
 
     pub(crate) fn clear(&mut self) {

@@ -101,6 +101,9 @@ impl TimerNesting {
 
     /// The callback of an interval that is set now: each call is one level deeper than the one before.
     ///
+    /// The period of an interval does not change, so this counts levels, and clamps nothing by itself. An
+    /// engine that clamps intervals as HTML does sets a timer again and again instead.
+    ///
     /// ```
     /// # use std::time::Duration;
     /// let event_loop = mainspring::EventLoop::new()?;

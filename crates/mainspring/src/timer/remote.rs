@@ -95,6 +95,12 @@ impl Remote {
         }
     }
 
+    /// Whether the loop has commands to take in. For the loop's thread.
+    #[inline]
+    pub(crate) fn has_commands(&self) -> bool {
+        self.inbox.is_ready() || self.inbox.beside() != 0
+    }
+
     /// Takes a free slot.
     fn take(&self) -> Result<u32, Unadded> {
         let mut pool = lock(&self.pool);
@@ -175,13 +181,17 @@ impl Remote {
 
     /// References a timer or not, from another thread than the loop's. None if there is no such timer.
     pub(crate) fn refer(&self, id: TimerId, referenced: bool) -> Option<()> {
+        if referenced {
+            // Before it is known: the loop must not find nothing to wait for in between.
+            self.referenced.fetch_add(1, Ordering::Release);
+        }
         let claimed =
             self.directory.with_claim(id, |claim| claim.refer(id.generation(), referenced));
-        if claimed.flatten()? {
-            let more = if referenced { 1 } else { -1 };
-            self.referenced.fetch_add(more, Ordering::Release);
+        let is_changed = claimed.flatten();
+        if is_changed.unwrap_or(false) != referenced {
+            self.referenced.fetch_sub(1, Ordering::Release);
         }
-        Some(())
+        is_changed.map(|_| ())
     }
 
     /// The other threads' part of the count of referenced timers.

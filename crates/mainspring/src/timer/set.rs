@@ -42,7 +42,9 @@ fn from_now(shared: &Shared, delay: Duration) -> Option<i64> {
 /// deadlines; equal ones, in the order in which they were set. A timer that is set in a timer phase waits
 /// for the next one, whatever its delay is.
 ///
-/// Up to five words of a callback are stored without an allocation of their own.
+/// Up to five words of a one-shot callback are stored without an allocation of their own.
+///
+/// When the loop ends, timers are dropped without being run, and not counted among what was left.
 impl Cx {
     /// Runs a callback once, after a delay.
     ///
@@ -181,6 +183,8 @@ impl Cx {
         make: impl FnOnce(F, TimerId) -> TimerTask,
     ) -> Result<TimerId, SubmitError<F>> {
         let local = &*self.0;
+        // First, because it may drop what was cleared, and a destructor may end the loop.
+        local.timers.accept(&local.shared.timers);
         if local.shared.sleep.state.is_ending() {
             return Err(SubmitError::new(Refusal::Terminated, callback));
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::timer::page::{Directory, NONE, Node, PAGE, Page, Slot, Unadded};
 
 /// Pages without timers that are kept.
-const SPARES: u32 = if cfg!(loom) { 1 } else { 4 };
+const SPARES: u32 = if cfg!(loom) { 1 } else { 16 };
 
 /// See the [module documentation](self).
 pub(crate) struct Slots {
@@ -50,21 +50,23 @@ impl Slots {
         Some(self.page(index / PAGE)?.slot(index))
     }
 
-    /// Learns of the page of a slot that another thread took.
+    /// Learns of the page of a slot that another thread may have taken.
+    #[inline]
     pub(crate) fn learn(&mut self, index: u32, directory: &Directory) {
         let number = index / PAGE;
-        if self.page(number).is_none() {
-            let page = directory.get(number);
+        if self.page(number).is_none()
+            && let Some(page) = directory.get(number)
+        {
             self.know(number, page);
         }
     }
 
-    fn know(&mut self, number: u32, page: Option<Arc<Page>>) {
+    fn know(&mut self, number: u32, page: Arc<Page>) {
         let number = number as usize;
         if self.pages.len() <= number {
             self.pages.resize(number + 1, None);
         }
-        self.pages[number] = page;
+        self.pages[number] = Some(page);
     }
 
     /// Takes a free slot.
@@ -94,7 +96,7 @@ impl Slots {
             }
             page.free.set(0);
             page.used.set(0);
-            self.know(number, Some(page));
+            self.know(number, page);
             self.list_page(number);
         } else {
             let number = self.spare;
@@ -193,8 +195,8 @@ mod tests {
     fn pages_come_and_go_with_the_timers_and_some_are_kept() {
         let directory = Directory::new();
         let mut slots = Slots::new();
-        let mut taken: Vec<_> = (0..10 * PAGE).map(|_| slots.take(&directory).unwrap()).collect();
-        assert_eq!(pages(&slots), 10);
+        let mut taken: Vec<_> = (0..40 * PAGE).map(|_| slots.take(&directory).unwrap()).collect();
+        assert_eq!(pages(&slots), 40);
         let mut unique = taken.clone();
         unique.sort_unstable();
         unique.dedup();

@@ -1,7 +1,7 @@
 //! All timers of a loop that wait for their time, in the order (deadline, insertion).
 //!
 //! Far ones are on the [wheel](super::wheel), where adding and removing take constant time, however many
-//! there are; near ones, those of the present granule, are in an [exact heap](super::near). When the clock
+//! there are; near ones, those of the present granule, are in [exact order](super::near). When the clock
 //! enters a granule, its timers move from the one to the other, and are sorted by that.
 
 use crate::timer::near::{Key, Near};
@@ -60,12 +60,14 @@ impl Store {
     pub(crate) fn begin(&mut self, slots: &Slots, now: i64) {
         let Self { wheel, near, .. } = self;
         near.begin();
+        let sorted = near.queued();
         wheel.advance(slots, granule(now), |index| {
             let node = slots.node(index);
             node.prev.set(NEAR);
             let sequence = slots.slot(index).sequence.get();
             near.ripen(Key { deadline: node.deadline.get(), sequence, index });
         });
+        near.sort(sorted);
         wheel.prepare(slots, BUDGET);
     }
 

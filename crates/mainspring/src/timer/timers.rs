@@ -12,6 +12,9 @@ use crate::timer::slots::Slots;
 use crate::timer::store::Store;
 use crate::timer::wheel::UNLINKED;
 
+/// The sequence number of a timer that was given another deadline before it arrived.
+const RESET: u64 = u64::MAX;
+
 /// The parts that change together.
 struct Inner {
     slots: Slots,
@@ -33,6 +36,8 @@ pub(crate) struct Timers {
     commands: Commands,
     /// Whether the loop was ever driven.
     pub(crate) is_driven: Cell<bool>,
+    /// Whether `accept` is on the stack.
+    is_accepting: Cell<bool>,
     /// The interval whose callback is on the stack.
     pub(crate) current_interval: Cell<Option<TimerId>>,
 }
@@ -42,6 +47,12 @@ impl Inner {
     #[inline]
     fn free(&mut self, index: u32, remote: &Remote) -> Option<TimerTask> {
         self.store.remove(&self.slots, index);
+        self.free_popped(index, remote)
+    }
+
+    /// The same for one that is not in the store any more.
+    #[inline]
+    fn free_popped(&mut self, index: u32, remote: &Remote) -> Option<TimerTask> {
         let task = self.slots.slot(index).task.take();
         self.slots.give_back(index, &remote.directory);
         task
@@ -63,7 +74,9 @@ impl Inner {
                     slot.claim.release();
                     return self.free(index, remote);
                 }
-                self.store.insert(&self.slots, index, deadline);
+                let is_reset = slot.sequence.get() == RESET;
+                let reset = self.slots.node(index).deadline.get();
+                self.store.insert(&self.slots, index, if is_reset { reset } else { deadline });
                 None
             }
             Command::Drop(id) => {
@@ -86,12 +99,14 @@ impl Inner {
         Some(match slot.claim.fire() {
             Some((Kind::Timeout, taken)) => {
                 self.unreference(taken);
-                Due::Run(self.free(index, remote)?)
+                Due::Run(self.free_popped(index, remote).expect("an armed timer has a callback"))
             }
-            Some((Kind::Interval, _)) => Due::Run(slot.task.take()?),
+            Some((Kind::Interval, _)) => {
+                Due::Run(slot.task.take().expect("an armed timer has a callback"))
+            }
             None => {
                 slot.claim.release();
-                Due::Discard(self.free(index, remote))
+                Due::Discard(self.free_popped(index, remote))
             }
         })
     }
@@ -104,11 +119,12 @@ impl Timers {
             inner: RefCell::new(inner),
             commands: Commands::new(),
             is_driven: Cell::new(false),
+            is_accepting: Cell::new(false),
             current_interval: Cell::new(None),
         }
     }
 
-    /// Sets a timer.
+    /// Sets a timer. What other threads sent before has been accepted.
     #[inline]
     pub(crate) fn set<F>(
         &self,
@@ -118,7 +134,6 @@ impl Timers {
         callback: F,
         make: impl FnOnce(F, TimerId) -> TimerTask,
     ) -> Result<TimerId, (Unadded, F)> {
-        self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
         let index = match inner.slots.take(&remote.directory) {
             Ok(index) => index,
@@ -134,25 +149,40 @@ impl Timers {
     }
 
     /// Clears a timer. None if there is none; otherwise the callback, for the caller to drop, unless it is
-    /// running.
+    /// running or still on its way here: then it is dropped later.
     #[inline]
     pub(crate) fn clear(&self, remote: &Remote, id: TimerId) -> Option<Option<TimerTask>> {
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
-        let taken = inner.slots.find(id.index())?.claim.clear(id.generation())?;
+        inner.slots.learn(id.index(), &remote.directory);
+        let claim = &inner.slots.find(id.index())?.claim;
+        let is_here = inner.slots.node(id.index()).prev.get() != UNLINKED;
+        let taken = if is_here {
+            claim.clear(id.generation())?
+        } else {
+            claim.clear_remotely(id.generation())?
+        };
         inner.unreference(taken);
-        Some(if taken.running { None } else { inner.free(id.index(), remote) })
+        Some(if is_here { inner.free(id.index(), remote) } else { None })
     }
 
     /// Gives a timer another deadline. None if there is none, or it is running.
     pub(crate) fn reset(&self, remote: &Remote, id: TimerId, deadline: i64) -> Option<()> {
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
-        if !inner.slots.find(id.index())?.claim.is_armed(id.generation()) {
+        inner.slots.learn(id.index(), &remote.directory);
+        let slot = inner.slots.find(id.index())?;
+        if !slot.claim.is_armed(id.generation()) {
             return None;
         }
-        inner.store.remove(&inner.slots, id.index());
-        inner.store.insert(&inner.slots, id.index(), deadline);
+        if inner.slots.node(id.index()).prev.get() == UNLINKED {
+            slot.sequence.set(RESET);
+            inner.slots.node(id.index()).deadline.set(deadline);
+        } else {
+            inner.store.remove(&inner.slots, id.index());
+            inner.store.insert(&inner.slots, id.index(), deadline);
+        }
+        remote.lower_next(deadline);
         Some(())
     }
 
@@ -160,6 +190,7 @@ impl Timers {
     pub(crate) fn refer(&self, remote: &Remote, id: TimerId, referenced: bool) -> Option<()> {
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
+        inner.slots.learn(id.index(), &remote.directory);
         if inner.slots.find(id.index())?.claim.refer(id.generation(), referenced)? {
             inner.referenced += if referenced { 1 } else { -1 };
         }
@@ -179,6 +210,7 @@ impl Timers {
         if slot.claim.rearm() {
             slot.task.set(Some(task));
             inner.store.insert(&inner.slots, id.index(), deadline);
+            remote.lower_next(deadline);
             return None;
         }
         slot.claim.release();
@@ -205,40 +237,43 @@ impl Timers {
         }
     }
 
-    /// Takes in what other threads sent.
+    /// Takes in what other threads had sent before.
     #[inline]
     pub(crate) fn accept(&self, remote: &Remote) {
-        if remote.inbox.is_ready() {
+        if remote.has_commands() {
             self.accept_all(remote);
         }
     }
 
     #[cold]
     fn accept_all(&self, remote: &Remote) {
-        if self.is_driven.get() {
-            // SAFETY: a `Timers` belongs to one loop and its thread, and is the only consumer of that loop's
-            // commands: that the loop is driven excludes `Remote::end_undriven` by the state.
-            while let Some(command) = unsafe { self.commands.pop(remote) } {
-                let discarded = self.inner.borrow_mut().obey(command, remote);
-                drop_isolated(discarded);
-            }
-        } else {
-            let mut discarded = Vec::new();
-            let is_taken_over = lock(&remote.is_taken_over);
-            if *is_taken_over {
-                return;
-            }
-            // SAFETY: as above, but it is the lock that excludes `Remote::end_undriven`.
-            while let Some(command) = unsafe { self.commands.pop(remote) } {
+        // What is dropped on the way may call back; the rest is taken in afterwards.
+        if self.is_accepting.replace(true) {
+            return;
+        }
+        // Not more than is there now: other threads may go on for ever.
+        let mut discarded = Vec::new();
+        let mut left = remote.inbox.len();
+        {
+            let is_taken_over = (!self.is_driven.get()).then(|| lock(&remote.is_taken_over));
+            while left > 0
+                && !is_taken_over.as_deref().is_some_and(|is_taken_over| *is_taken_over)
+                // SAFETY: a `Timers` belongs to one loop and its thread, and is the only consumer of that
+                // loop's commands. `Remote::end_undriven` is excluded by the state if the loop is driven,
+                // otherwise by the lock.
+                && let Some(command) = unsafe { self.commands.pop(remote) }
+            {
                 discarded.extend(self.inner.borrow_mut().obey(command, remote));
+                left -= 1;
             }
-            // Destructors may end the loop.
-            drop(is_taken_over);
-            discarded.into_iter().for_each(drop_isolated);
         }
         let wanted = remote.wanted();
-        let inner = &mut *self.inner.borrow_mut();
-        remote.supply((0..wanted).map_while(|_| inner.slots.take(&remote.directory).ok()));
+        {
+            let inner = &mut *self.inner.borrow_mut();
+            remote.supply((0..wanted).map_while(|_| inner.slots.take(&remote.directory).ok()));
+        }
+        discarded.into_iter().for_each(drop_isolated);
+        self.is_accepting.set(false);
     }
 
     /// The earliest deadline, or that of a timer that was cleared. Other threads know it then, too.

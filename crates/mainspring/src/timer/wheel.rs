@@ -52,7 +52,7 @@ const GRANULE_BITS: u32 = 18;
 const LEVEL_BITS: u32 = 11;
 
 /// How many timers of a bucket are looked at in order to know its earliest deadline exactly.
-const LOOKS: usize = 256;
+const LOOKS: usize = 64;
 
 const _: () = {
     assert!(BITS == 2 << LEVEL_BITS, "a level holds two halves");

@@ -314,7 +314,7 @@ impl EventLoop {
         }
         result.map(|()| Turn {
             callbacks: local.ran.get() - ran,
-            ready: !local.finished.get() && (local.has_work() || local.has_due_timer()),
+            ready: !local.finished.get() && local.look_idle().is_none(),
         })
     }
 

@@ -18,6 +18,14 @@ use crate::sync::Ordering;
 use crate::task::Task;
 use crate::timer::{TimerTask, Timers};
 
+/// What a loop that has nothing to do knows.
+pub(crate) struct Idle {
+    /// When the next timer is due.
+    pub(crate) next: Option<i64>,
+    /// Whether a guard keeps the loop alive.
+    pub(crate) is_held: bool,
+}
+
 /// The loop's own side. Everything is behind a `Cell` or a queue that hands out values, so that no
 /// borrow is held while a callback runs.
 pub(crate) struct Local {
@@ -226,10 +234,13 @@ impl Local {
             || self.has_work()
     }
 
-    /// Whether a timer is due.
-    pub(crate) fn has_due_timer(&self) -> bool {
+    /// What a loop that has nothing to do waits for. None if there is something to do.
+    pub(crate) fn look_idle(&self) -> Option<Idle> {
+        // In this order: what was queued or set under a guard is found when the guard is gone.
+        let is_held = self.shared.holds.load(Ordering::Acquire) != 0;
         let next = self.timers.next(&self.shared.timers);
-        next.is_some_and(|next| next <= self.shared.clock.read())
+        let is_due = next.is_some_and(|next| next <= self.shared.clock.read());
+        (!is_due && !self.has_work()).then_some(Idle { next, is_held })
     }
 
     /// Drops every callback that is still queued, and accepts no more. Returns how many there were.

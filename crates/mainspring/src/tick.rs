@@ -8,7 +8,7 @@ use crate::hooks::{Diagnostic, Overload, PhaseHook};
 use crate::immediate::ImmediateId;
 use crate::inbox::Inbox;
 use crate::lane::Lane;
-use crate::sync::Ordering;
+use crate::local::Idle;
 use crate::sys;
 use crate::task::{Ready, SendTask};
 use crate::{Cx, Error};
@@ -253,20 +253,16 @@ impl Cx {
             Wait::WhileAlive if !local.is_alive() => return Ok(()),
             Wait::WhileAlive => None,
         };
-        if limit.is_some_and(|limit| limit <= shared.limit_clock()) || local.has_due_timer() {
+        if limit.is_some_and(|limit| limit <= shared.limit_clock()) {
             return Ok(());
         }
-        self.run_hook(&local.hooks.idle);
-        if local.has_work() {
-            return Ok(());
+        let Some(mut idle) = local.look_idle() else { return Ok(()) };
+        if local.hooks.idle.is_set() {
+            self.run_hook(&local.hooks.idle);
+            let Some(after) = local.look_idle() else { return Ok(()) };
+            idle = after;
         }
-        // Asked first: what was set under a guard is known when the guard is gone.
-        let is_held = shared.holds.load(Ordering::Acquire) != 0;
-        // The hook, or another thread, may have set a timer.
-        let next = local.timers.next(&shared.timers);
-        if next.is_some_and(|next| next <= shared.clock.read()) {
-            return Ok(());
-        }
+        let Idle { next, is_held } = idle;
         let deadline = match &shared.clock.virtual_clock {
             None => earlier(limit, next),
             Some(clock) if clock.is_auto() && !is_held => match earlier(limit, next) {

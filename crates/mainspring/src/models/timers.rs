@@ -104,6 +104,11 @@ impl Others {
         self.threads.push(thread::spawn(move || other(&handle)));
     }
 
+    /// Waits for them, beside a loop that never slept.
+    fn join(&mut self) {
+        self.threads.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+
     /// One that keeps `run_until_idle` from returning until it is done.
     fn start_kept(&mut self, other: impl FnOnce(&Handle) + Send + 'static) {
         let guard: KeepAlive = self.handle.keep_alive();
@@ -250,16 +255,15 @@ fn the_count_of_references_comes_out_even() {
         }),
     ];
     for (name, set) in models {
-        explore(name, Bound::Preemptions(1), move || {
+        explore(name, Bound::Preemptions(2), move || {
             with_loop(move |event_loop, others| {
                 let id = set(event_loop);
                 others.clock.advance(LATER);
-                others.start_kept(move |handle| {
-                    let _ = handle.reference_timer(id, false);
-                    let _ = handle.reference_timer(id, true);
-                });
-                others.start_kept(move |handle| drop(handle.clear_timeout(id)));
-                event_loop.run_until_idle().unwrap();
+                others.start(move |handle| drop(handle.reference_timer(id, false)));
+                others.start(move |handle| drop(handle.clear_timeout(id)));
+                event_loop.turn(NOW).unwrap();
+                others.join();
+                event_loop.turn(NOW).unwrap();
                 check_count(event_loop);
             });
         });
@@ -305,13 +309,15 @@ fn what_a_thread_sets_and_clears_runs_or_is_dropped() {
             with_loop(move |event_loop, others| {
                 let fate = Fate::new();
                 let other = Arc::clone(&fate);
-                others.start_kept(move |handle| {
+                others.start(move |handle| {
                     let id = handle.set_timeout(delay, other.callback()).unwrap();
                     let cleared = other.clear(handle, id);
                     assert!(cleared || delay == NOW);
-                    assert!(!other.clear(handle, id), "once");
                 });
-                event_loop.run_until_idle().unwrap();
+                event_loop.turn(NOW).unwrap();
+                event_loop.turn(NOW).unwrap();
+                others.join();
+                event_loop.turn(NOW).unwrap();
                 fate.check_over();
                 check_count(event_loop);
             });
@@ -319,27 +325,52 @@ fn what_a_thread_sets_and_clears_runs_or_is_dropped() {
     }
 }
 
-// The request to drop it may come before the timer itself: ids can be guessed.
-// spec: TM-6, TM-7
+// spec: TM-6, TM-7, TM-12, WK-1
 #[test]
-fn what_one_thread_sets_and_another_clears_runs_or_is_dropped() {
-    explore("timers: set, cleared by another", Bound::Preemptions(1), || {
+fn a_loop_is_idle_when_all_that_a_thread_set_is_cleared() {
+    explore("timers: set, clear, idle", Bound::Preemptions(1), || {
         with_loop(|event_loop, others| {
             let fate = Fate::new();
             let other = Arc::clone(&fate);
             others.start_kept(move |handle| {
-                let id = handle.set_timeout(NOW, other.callback()).unwrap();
-                assert_eq!(id.get(), 1);
-            });
-            let other = Arc::clone(&fate);
-            others.start_kept(move |handle| {
-                other.clear(handle, TimerId::from_u64(1).unwrap());
+                let id = handle.set_timeout(LATER, other.callback()).unwrap();
+                assert!(other.clear(handle, id));
             });
             event_loop.run_until_idle().unwrap();
             fate.check_over();
             check_count(event_loop);
         });
     });
+}
+
+// The request to drop it may come before the timer itself: ids can be guessed.
+// spec: TM-6, TM-7
+#[test]
+fn what_one_thread_sets_and_another_clears_runs_or_is_dropped() {
+    for (name, delay) in
+        [("timers: set, cleared by another", LATER), ("timers: set, cleared by another, due", NOW)]
+    {
+        explore(name, Bound::Preemptions(2), move || {
+            with_loop(move |event_loop, others| {
+                let id = TimerId::from_u64(1).unwrap();
+                let fate = Fate::new();
+                let other = Arc::clone(&fate);
+                others.start(move |handle| {
+                    assert_eq!(handle.set_timeout(delay, other.callback()).unwrap(), id);
+                });
+                let other = Arc::clone(&fate);
+                others.start(move |handle| drop(other.clear(handle, id)));
+                event_loop.turn(NOW).unwrap();
+                others.join();
+                event_loop.turn(NOW).unwrap();
+                if delay == LATER && fate.cleared() == 0 {
+                    assert!(fate.clear(&others.handle, id), "it waits");
+                }
+                fate.check_over();
+                check_count(event_loop);
+            });
+        });
+    }
 }
 
 // spec: TM-6
@@ -366,14 +397,14 @@ fn a_timer_of_the_loop_that_another_clears_does_not_run() {
 // spec: TM-8
 #[test]
 fn no_slot_belongs_to_two_timers_while_pages_come_and_go() {
-    explore("timers: pages", Bound::Preemptions(2), || {
+    explore("timers: pages", Bound::Preemptions(3), || {
         let ids = Arc::new(Mutex::new(Vec::new()));
         let all = Arc::clone(&ids);
         with_loop(move |event_loop, others| {
             let cx = event_loop.cx();
             event_loop.turn(NOW).unwrap();
             let other = Arc::clone(&all);
-            others.start_kept(move |handle| {
+            others.start(move |handle| {
                 for _ in 0..2 {
                     let id = handle.set_timeout(LATER, |_| ()).unwrap();
                     other.lock().unwrap().push(id);
@@ -390,8 +421,7 @@ fn no_slot_belongs_to_two_timers_while_pages_come_and_go() {
                 assert!(cx.clear_timeout(id));
             }
             let kept = set(3);
-            let other = others.threads.pop().unwrap();
-            other.join().unwrap();
+            others.join();
             let mut ids = all.lock().unwrap().clone();
             ids.sort_unstable();
             ids.dedup();
@@ -464,21 +494,17 @@ fn a_loop_whose_last_timer_is_unreferenced_by_another_is_idle() {
 // spec: TM-12
 #[test]
 fn a_loop_is_not_idle_before_its_last_timer_is_gone() {
-    explore("timers: reference one that fires", Bound::Preemptions(2), || {
+    explore("timers: reference one that fires", Bound::Preemptions(3), || {
         with_loop(|event_loop, others| {
             let cx = event_loop.cx();
             let due = cx.set_timeout(NOW, |_| ()).unwrap();
             cx.reference_timer(due, false).unwrap();
             let last = cx.set_timeout(LATER, |_| ()).unwrap();
-            let over = Arc::new(Counter::new(0));
-            let other = Arc::clone(&over);
-            others.start(move |handle| {
-                let _ = handle.reference_timer(due, true);
-                other.store(1, Count);
-                assert!(handle.clear_timeout(last));
-            });
-            event_loop.run_until_idle().unwrap();
-            assert_eq!(over.load(Count), 1, "a timer was left");
+            others.start(move |handle| drop(handle.reference_timer(due, true)));
+            event_loop.turn(NOW).unwrap();
+            assert!(cx.0.timers.is_referenced(&cx.0.shared.timers), "a timer is left");
+            others.join();
+            assert!(cx.clear_timeout(last));
             check_count(event_loop);
         });
     });
@@ -637,16 +663,28 @@ fn time_that_passes_on_two_threads_adds_up() {
 fn who_has_set_a_timer_can_advance_to_it() {
     explore("timers: set, advance to it", Bound::Preemptions(2), || {
         with_loop(|event_loop, others| {
-            let fate = Fate::new();
-            let other = Arc::clone(&fate);
             let clock = others.clock.clone();
-            others.start_kept(move |handle| {
-                handle.set_timeout(LATER, other.callback()).unwrap();
-                assert!(handle.next_deadline().is_some(), "never too late");
+            others.start(move |handle| {
+                handle.set_timeout(LATER, |cx| cx.shutdown()).unwrap();
                 assert!(clock.advance_to_next().is_some());
             });
-            event_loop.run_until_idle().unwrap();
-            assert_eq!(fate.ran(), 1);
+            event_loop.run().unwrap();
+        });
+    });
+}
+
+// spec: TM-1, TM-13
+#[test]
+fn who_has_set_a_timer_knows_of_it() {
+    explore("timers: set, next deadline", Bound::Preemptions(3), || {
+        with_loop(|event_loop, others| {
+            event_loop.turn(NOW).unwrap();
+            others.start(move |handle| {
+                handle.set_timeout(LATER, |_| ()).unwrap();
+                assert!(handle.next_deadline().is_some(), "never too late");
+            });
+            let _ = event_loop.next_deadline();
+            others.join();
         });
     });
 }

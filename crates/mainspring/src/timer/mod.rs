@@ -23,6 +23,8 @@ mod nesting;
 #[cfg(all(test, not(loom)))]
 mod oracle;
 mod page;
+#[cfg(all(test, not(loom)))]
+mod races;
 mod remote;
 mod set;
 mod slots;

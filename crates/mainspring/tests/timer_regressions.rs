@@ -9,6 +9,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+use common::timers::elsewhere;
 use common::{OnDrop, Tracker, Variant};
 use mainspring::{EventLoop, Handle, Refusal, VirtualClock};
 
@@ -24,11 +25,6 @@ suite! {
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-/// Runs on another thread, and waits for it.
-fn elsewhere<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
-    thread::spawn(f).join().unwrap()
-}
 
 // A destructor that ran inside of `set_timeout` could end the loop, and the timer was set after that.
 // spec: SH-1, SD-4

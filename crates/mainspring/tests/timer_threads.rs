@@ -8,13 +8,12 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::timers::{HOUR, MS, Random, elsewhere, manual};
 use common::{
     OnDrop, SharedLog, Tracker, Variant, must_return, turn_until_quiet, wait_until,
     wait_until_sleeping,
 };
-use mainspring::{
-    Cx, Deadline, Error, EventLoop, Handle, PanicPolicy, Refusal, Shutdown, TimerId, VirtualClock,
-};
+use mainspring::{Cx, Deadline, Error, Handle, Refusal, Shutdown, TimerId, VirtualClock};
 
 suite![
     a_timer_set_on_another_thread_wakes_the_loop_in_time,
@@ -58,22 +57,6 @@ suite![
     threads_that_outlive_the_loop_are_refused,
 ];
 
-const MS: Duration = Duration::from_millis(1);
-const HOUR: Duration = Duration::from_secs(3_600);
-
-/// A loop whose time is moved by the test, on the test's own thread.
-fn manual(variant: Variant) -> (VirtualClock, EventLoop) {
-    let clock = VirtualClock::new();
-    let event_loop =
-        variant.builder().clock(&clock).panic_policy(PanicPolicy::Propagate).build().unwrap();
-    (clock, event_loop)
-}
-
-/// Runs `f` on another thread, and waits for it.
-fn elsewhere<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    thread::scope(|scope| scope.spawn(f).join().unwrap())
-}
-
 /// Waits until the loop has gone through a whole timer phase that began after this.
 fn fence(handle: &Handle) {
     let (sender, receiver) = mpsc::channel();
@@ -83,22 +66,6 @@ fn fence(handle: &Handle) {
     };
     handle.submit(task).unwrap();
     receiver.recv().unwrap();
-}
-
-/// A generator of numbers that are the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
 }
 
 // spec: TM-7, TK-3

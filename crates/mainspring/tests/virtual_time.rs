@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::timers::{HOUR, MS, Random, tick};
 use common::{Kind, Log, Tracker, Variant, must_return, wait_until, wait_until_sleeping};
 use mainspring::{Cx, Error, EventLoop, PanicPolicy, TimerId, VirtualClock};
 
@@ -42,33 +43,11 @@ suite![
 ];
 
 const NS: Duration = Duration::from_nanos(1);
-const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A loop with this clock. A failed assertion in a callback leaves the call that drives it.
 fn with(variant: Variant, clock: &VirtualClock) -> EventLoop {
     variant.builder().clock(clock).panic_policy(PanicPolicy::Propagate).build().unwrap()
-}
-
-fn tick(event_loop: &EventLoop) {
-    event_loop.turn(Duration::ZERO).unwrap();
-}
-
-/// A generator of numbers that are the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
 }
 
 // spec: TM-12

@@ -198,7 +198,7 @@ fn of_a_firing_and_two_that_clear_exactly_one_succeeds() {
     });
 }
 
-// spec: TM-6, TM-9
+// spec: TM-6, TM-10
 #[test]
 fn an_interval_goes_on_unless_one_of_two_cleared_it() {
     explore("claim: rearm, 2 clear", Bound::None, || {
@@ -220,7 +220,7 @@ fn an_interval_goes_on_unless_one_of_two_cleared_it() {
     });
 }
 
-// spec: TM-6, TM-12
+// spec: TM-6, TM-11
 #[test]
 fn each_reference_is_counted_by_one() {
     explore("claim: fire, clear, refer", Bound::None, || {
@@ -242,7 +242,7 @@ fn each_reference_is_counted_by_one() {
     });
 }
 
-// spec: TM-6, TM-12
+// spec: TM-6, TM-11
 #[test]
 fn the_count_of_references_comes_out_even() {
     type Set = fn(&EventLoop) -> TimerId;
@@ -325,7 +325,7 @@ fn what_a_thread_sets_and_clears_runs_or_is_dropped() {
     }
 }
 
-// spec: TM-6, TM-7, TM-12, WK-1
+// spec: TM-6, TM-7, TM-11, WK-1
 #[test]
 fn a_loop_is_idle_when_all_that_a_thread_set_is_cleared() {
     explore("timers: set, clear, idle", Bound::Preemptions(1), || {
@@ -435,7 +435,7 @@ fn no_slot_belongs_to_two_timers_while_pages_come_and_go() {
     });
 }
 
-// spec: TM-6, TM-12, WK-1
+// spec: TM-6, TM-11, WK-1
 #[test]
 fn a_loop_whose_last_timer_is_cleared_by_another_is_idle() {
     for (name, mode) in [
@@ -456,7 +456,7 @@ fn a_loop_whose_last_timer_is_cleared_by_another_is_idle() {
     }
 }
 
-// spec: TM-6, TM-9, TM-12, WK-1
+// spec: TM-6, TM-10, TM-11, WK-1
 #[test]
 fn a_loop_whose_last_interval_is_cleared_by_another_is_idle() {
     explore("timers: clear the last interval", Bound::Preemptions(2), || {
@@ -474,7 +474,7 @@ fn a_loop_whose_last_interval_is_cleared_by_another_is_idle() {
     });
 }
 
-// spec: TM-12, WK-1
+// spec: TM-11, WK-1
 #[test]
 fn a_loop_whose_last_timer_is_unreferenced_by_another_is_idle() {
     explore("timers: unreference the last", Bound::Preemptions(3), || {
@@ -491,7 +491,7 @@ fn a_loop_whose_last_timer_is_unreferenced_by_another_is_idle() {
     });
 }
 
-// spec: TM-12
+// spec: TM-11
 #[test]
 fn a_loop_is_not_idle_before_its_last_timer_is_gone() {
     explore("timers: reference one that fires", Bound::Preemptions(3), || {
@@ -510,7 +510,7 @@ fn a_loop_is_not_idle_before_its_last_timer_is_gone() {
     });
 }
 
-// spec: TM-7, TM-12
+// spec: TM-7, TM-11
 #[test]
 fn what_is_set_while_the_loop_is_kept_alive_runs_before_it_is_idle() {
     type Clock = fn() -> VirtualClock;
@@ -551,7 +551,7 @@ fn check_end(result: Result<(), Error>) {
     assert!(matches!(result, Ok(()) | Err(Error::Terminated)), "{result:?}");
 }
 
-// spec: TM-7, TM-14, SD-1, F-33
+// spec: TM-7, SD-6, SD-1, F-33
 #[test]
 fn what_is_set_while_another_ends_the_loop_is_handed_back_or_dropped() {
     type End = fn(&Handle);
@@ -580,7 +580,7 @@ fn what_is_set_while_another_ends_the_loop_is_handed_back_or_dropped() {
     }
 }
 
-// spec: TM-7, TM-14, SD-2
+// spec: TM-7, SD-6, SD-2
 #[test]
 fn a_loop_that_another_ends_before_it_was_driven_drops_its_timers() {
     explore("timers: undriven, close", Bound::Preemptions(3), || {
@@ -620,7 +620,7 @@ fn an_id_stays_stale_at_the_end_of_the_loop() {
     });
 }
 
-// spec: TM-1, TM-13, WK-1
+// spec: TM-1, TM-12, WK-1
 #[test]
 fn a_loop_fires_what_becomes_due_when_another_lets_time_pass() {
     for (name, mode) in [
@@ -641,7 +641,7 @@ fn a_loop_fires_what_becomes_due_when_another_lets_time_pass() {
     }
 }
 
-// spec: TM-1, TM-13, WK-1
+// spec: TM-1, TM-12, WK-1
 #[test]
 fn time_that_passes_on_two_threads_adds_up() {
     explore("timers: advance twice", Bound::Preemptions(2), || {
@@ -658,7 +658,7 @@ fn time_that_passes_on_two_threads_adds_up() {
     });
 }
 
-// spec: TM-1, TM-13
+// spec: TM-1, TM-12
 #[test]
 fn who_has_set_a_timer_can_advance_to_it() {
     explore("timers: set, advance to it", Bound::Preemptions(2), || {
@@ -673,7 +673,7 @@ fn who_has_set_a_timer_can_advance_to_it() {
     });
 }
 
-// spec: TM-1, TM-13
+// spec: TM-1, TM-12
 #[test]
 fn who_has_set_a_timer_knows_of_it() {
     explore("timers: set, next deadline", Bound::Preemptions(3), || {

@@ -3,6 +3,8 @@
 // Each test file compiles its own copy, and none uses everything.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod timers;
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::io::Write;

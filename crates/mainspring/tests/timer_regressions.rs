@@ -82,7 +82,6 @@ fn a_loop_that_another_thread_ends_before_it_was_driven_can_be_asked_meanwhile(v
 }
 
 // Each destructor took in the next command, whose destructor took in the next one.
-// spec: FA-1
 fn destructors_of_cleared_callbacks_do_not_nest(variant: Variant) {
     static DEEPEST: AtomicUsize = AtomicUsize::new(0);
     std::thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });

@@ -95,6 +95,12 @@ impl Remote {
         }
     }
 
+    /// One that has used up its ids after so many pages.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn with_max(pages: u32) -> Self {
+        Self { directory: Directory::with_max(pages), ..Self::new() }
+    }
+
     /// Whether the loop has commands to take in. For the loop's thread.
     #[inline]
     pub(crate) fn has_commands(&self) -> bool {

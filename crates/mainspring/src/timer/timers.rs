@@ -318,3 +318,45 @@ impl Timers {
         discarded.into_iter().for_each(drop_isolated);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::timer::page::PAGE;
+    use crate::timer::remote::SentTask;
+    use std::sync::Arc;
+
+    // spec: TM-8, ER-2
+    #[test]
+    fn when_all_ids_are_used_timers_are_refused_and_nothing_is_leaked() {
+        let (remote, timers) = (Remote::with_max(1), Timers::new(0));
+        let capture = Arc::new(());
+        let callback = |capture: &Arc<()>| {
+            let capture = Arc::clone(capture);
+            move |_: &crate::Cx| drop(capture)
+        };
+        let set = || {
+            timers.set(&remote, 7, Kind::Timeout, callback(&capture), |callback, _| {
+                TimerTask::new(callback)
+            })
+        };
+        let ids: Vec<_> = (0..PAGE).map(|_| set().ok().unwrap()).collect();
+        for _ in 0..2 {
+            let (unadded, refused) = set().err().unwrap();
+            assert_eq!(unadded, Unadded::Exhausted);
+            drop(refused);
+            let (unadded, _) = remote
+                .set(7, Kind::Timeout, callback(&capture), |callback, _| SentTask::new(callback))
+                .err()
+                .unwrap();
+            assert_eq!(unadded, Unadded::Exhausted, "for other threads, too");
+            assert_eq!(Arc::strong_count(&capture), 1 + ids.len());
+            assert!(!remote.has_commands());
+        }
+        assert!(timers.clear(&remote, ids[3]).is_some());
+        let again = set().ok().unwrap();
+        assert!(!ids.contains(&again), "another id in the same place");
+        timers.end(&remote);
+        assert_eq!(Arc::strong_count(&capture), 1);
+    }
+}

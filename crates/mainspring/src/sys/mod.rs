@@ -42,4 +42,3 @@ pub(crate) use self::condvar::WakeSource;
 pub(crate) use self::eventfd::WakeSource;
 pub(crate) use self::parker::Parker;
 pub(crate) use self::time::now;
-use self::time::timer_slack;

@@ -32,7 +32,7 @@ impl Parker {
         let Some(deadline) = deadline else { return thread::park() };
         let left = deadline.saturating_sub(super::now());
         if left > 0 {
-            let asked = left.saturating_sub(super::timer_slack()).max(1);
+            let asked = left.saturating_sub(super::time::timer_slack()).max(1);
             thread::park_timeout(Duration::from_nanos(asked.unsigned_abs()));
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn now() -> i64 {
 
 /// How much longer than asked for the system lets the current thread wait, in nanoseconds.
 #[cfg(all(target_os = "linux", not(loom)))]
-pub(crate) fn timer_slack() -> i64 {
+pub(super) fn timer_slack() -> i64 {
     use std::cell::Cell;
 
     thread_local!(static SLACK: Cell<i64> = const { Cell::new(-1) });
@@ -43,7 +43,7 @@ pub(crate) fn timer_slack() -> i64 {
 }
 
 /// See above.
-#[cfg(not(all(target_os = "linux", not(loom))))]
-pub(crate) fn timer_slack() -> i64 {
+#[cfg(all(not(target_os = "linux"), not(loom)))]
+pub(super) fn timer_slack() -> i64 {
     0
 }

@@ -47,6 +47,8 @@ pub(crate) struct Config {
     pub(crate) microtask_budget: u64,
     pub(crate) internal_flood_mark: usize,
     pub(crate) max_spin: Duration,
+    /// In nanoseconds.
+    pub(crate) timer_slack: i64,
     pub(crate) fast_path: FastPathMode,
     pub(crate) panic_policy: PanicPolicy,
     pub(crate) clock: Option<VirtualClock>,
@@ -85,6 +87,7 @@ impl Default for Builder {
                 microtask_budget: 1024,
                 internal_flood_mark: 100_000,
                 max_spin: Duration::from_micros(50),
+                timer_slack: 100_000,
                 fast_path: FastPathMode::Auto,
                 panic_policy: PanicPolicy::Isolate,
                 clock: None,
@@ -173,6 +176,23 @@ impl Builder {
     /// ```
     pub fn max_spin(mut self, time: Duration) -> Self {
         self.config.max_spin = time;
+        self
+    }
+
+    /// How long the loop sleeps at least after a tick that ran timers, if nothing but the next timer is to be
+    /// waited for. 100 µs by default, about twice what it costs to wake an idle core; zero for never.
+    ///
+    /// Where timers follow each other more closely than that, several are run each time the loop wakes up,
+    /// and each is late by so much at the most. All others are waited for to the nanosecond.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::builder().timer_slack(Duration::ZERO).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn timer_slack(mut self, slack: Duration) -> Self {
+        self.config.timer_slack = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
         self
     }
 

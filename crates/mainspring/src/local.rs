@@ -22,6 +22,8 @@ use crate::timer::{TimerTask, Timers};
 pub(crate) struct Idle {
     /// When the next timer is due.
     pub(crate) next: Option<i64>,
+    /// When that was asked, if there is one.
+    pub(crate) now: i64,
     /// Whether a guard keeps the loop alive.
     pub(crate) is_held: bool,
 }
@@ -60,6 +62,8 @@ pub(crate) struct Local {
     pub(crate) finished: Cell<bool>,
     /// What `ran` was when the present checkpoint began.
     pub(crate) checkpoint: Cell<u64>,
+    /// Whether timers were run in this tick.
+    pub(crate) ran_timers: Cell<bool>,
     /// Whether a checkpoint of this tick spent its budget.
     pub(crate) breached: Cell<bool>,
     /// The condition under which `run_until_aborted` ends.
@@ -88,6 +92,7 @@ impl Local {
             last_immediate: Cell::new(None),
             finished: Cell::new(false),
             checkpoint: Cell::new(0),
+            ran_timers: Cell::new(false),
             breached: Cell::new(false),
             stop: RefCell::new(None),
             shared,
@@ -239,8 +244,9 @@ impl Local {
         // In this order: what was queued or set under a guard is found when the guard is gone.
         let is_held = self.shared.holds.load(Ordering::Acquire) != 0;
         let next = self.timers.next(&self.shared.timers);
-        let is_due = next.is_some_and(|next| next <= self.shared.clock.read());
-        (!is_due && !self.has_work()).then_some(Idle { next, is_held })
+        let now = next.map_or(i64::MIN, |_| self.shared.clock.read());
+        let is_due = next.is_some_and(|next| next <= now);
+        (!is_due && !self.has_work()).then_some(Idle { next, now, is_held })
     }
 
     /// Drops every callback that is still queued, and accepts no more. Returns how many there were.

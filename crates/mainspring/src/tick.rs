@@ -60,8 +60,10 @@ impl Cx {
         let remote = &local.shared.timers;
         let now = local.shared.clock.cached();
         local.timers.begin(remote, now);
+        local.ran_timers.set(false);
         self.run_phase(Phase::Timers, || {
             let task = local.timers.pop_due(remote, now)?;
+            local.ran_timers.set(true);
             // SAFETY: the landing gives the task away.
             Some(unsafe { Ready::new(local.timer_landing.put(task)) })
         });
@@ -262,8 +264,13 @@ impl Cx {
             let Some(after) = local.look_idle() else { return Ok(()) };
             idle = after;
         }
-        let Idle { next, is_held } = idle;
+        let Idle { next, now, is_held } = idle;
         let deadline = match &shared.clock.virtual_clock {
+            None if local.ran_timers.get() => {
+                // Many timers follow each other closely: several are run each time the loop wakes up.
+                let slack = now.saturating_add(local.config.timer_slack);
+                earlier(limit, next.map(|next| next.max(slack)))
+            }
             None => earlier(limit, next),
             Some(clock) if clock.is_auto() && !is_held => match earlier(limit, next) {
                 Some(deadline) => {

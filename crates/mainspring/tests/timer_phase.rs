@@ -10,6 +10,7 @@ use common::{Hook, Kind, Log, Tracker, Variant, must_return};
 use mainspring::{Cx, Error, LoopState, VirtualClock};
 
 suite! {
+    timers_that_follow_each_other_closely_are_run_together,
     a_timer_set_by_a_timer_waits_for_the_next_tick,
     an_overdue_timer_set_in_the_phase_does_not_hold_up_the_others,
     a_timer_set_by_a_microtask_of_the_phase_waits_for_the_next_tick,
@@ -371,4 +372,34 @@ fn callbacks_of_any_size_and_alignment_arrive_whole(variant: Variant) {
     check(variant, [5_u64; 7]);
     check(variant, [6_u64; 500]);
     check(variant, Aligned([7; 16]));
+}
+
+fn timers_that_follow_each_other_closely_are_run_together(variant: Variant) {
+    let event_loop = variant.builder().timer_slack(20 * MS).build().unwrap();
+    let log = Log::new();
+    let noted = log.clone();
+    let note = move |cx: &Cx| noted.push(cx.now());
+    let first = note.clone();
+    event_loop
+        .cx()
+        .set_timeout(Duration::ZERO, move |cx| {
+            first(cx);
+            for delay in 1..4 {
+                cx.set_timeout(delay * MS, note.clone()).unwrap();
+            }
+        })
+        .unwrap();
+    event_loop.run_until_idle().unwrap();
+    let times = log.take();
+    assert_eq!(times.len(), 4);
+    assert!(times[1] >= times[0] + 3 * MS, "the loop slept for longer than until the next one");
+    assert!(times[1] == times[2] && times[2] == times[3], "in one tick");
+    // What is not a timer is not kept waiting, and neither is a turn.
+    let event_loop = variant.builder().timer_slack(HOUR).build().unwrap();
+    event_loop.cx().set_timeout(Duration::ZERO, |cx| drop(cx.set_timeout(MS, |_| ()))).unwrap();
+    event_loop.turn(MS).unwrap();
+    event_loop.turn(MS).unwrap();
+    let handle = event_loop.handle();
+    std::thread::spawn(move || handle.submit(|cx| cx.close()).unwrap());
+    event_loop.run().unwrap();
 }

@@ -145,9 +145,9 @@ impl Remote {
             return Err((Unadded::Closed, callback));
         };
         let claim = page.claim(index);
-        let id = TimerId::new(index, claim.arm(kind));
-        // Before it can fire: the loop's own count goes down by it then.
+        // Before it can end: a count goes down by it then.
         self.referenced.fetch_add(1, Ordering::Relaxed);
+        let id = TimerId::new(index, claim.arm(kind));
         let sent = self.inbox.push(callback, |callback| Command::Insert {
             index,
             deadline,

@@ -14,8 +14,10 @@
 //!
 //! 1. The claim of a slot: every thread, by the rules of [`Claim`].
 //! 2. Everything else of a page: the loop's thread only.
-//! 3. A page is made by any thread, added to and removed from the directory under its lock, and removed by
-//!    the loop's thread only, when no slot of it holds a callback.
+//! 3. A page is made by any thread, and added to and removed from the directory under its lock: by the loop's
+//!    thread when none of its slots is used, or all pages together at the end.
+//! 4. A slot holds a callback only while the loop's thread has a reference of its own to the page, and that
+//!    thread takes all callbacks out before it gives the reference up.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -68,9 +70,9 @@ pub(crate) struct Page {
     pub(crate) next_open: Cell<u32>,
 }
 
-// SAFETY: a page may be dropped by any thread once it is in no directory any more, and then holds no
-// callback (rule 3); the loop takes all callbacks out before it goes (`Timers::end`), also when it is
-// dropped. The rest is numbers.
+// SAFETY: whichever thread drops a page drops no callback with it: the loop's thread has taken them out
+// before it gave up its reference (rule 4; `Timers::end`, at the latest when the loop is dropped). The rest is
+// numbers.
 unsafe impl Send for Page {}
 // SAFETY: threads other than the loop's touch nothing but claims (rules 1 and 2), which are atomics.
 unsafe impl Sync for Page {}

@@ -4,14 +4,14 @@ mod common;
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use common::timers::elsewhere;
 use common::{OnDrop, Tracker, Variant};
-use mainspring::{EventLoop, Handle, Refusal, VirtualClock};
+use mainspring::{Handle, Refusal, VirtualClock};
 
 suite! {
     a_callback_that_is_not_send_is_dropped_on_the_loops_thread_whatever_ends_the_loop,
@@ -21,7 +21,6 @@ suite! {
     a_fixed_rate_that_was_reset_goes_on_on_its_grid,
     two_threads_that_advance_to_the_next_deadline_advance_once,
     asking_for_the_next_deadline_after_each_set_takes_no_time,
-    commands_without_end_do_not_hold_the_loop,
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -153,7 +152,6 @@ fn two_threads_that_advance_to_the_next_deadline_advance_once(variant: Variant) 
 }
 
 // All timers of a phase were looked at for each answer. With that, this takes minutes.
-// spec: TM-2
 fn asking_for_the_next_deadline_after_each_set_takes_no_time(variant: Variant) {
     let event_loop = variant.build();
     let past = Instant::now();
@@ -161,26 +159,4 @@ fn asking_for_the_next_deadline_after_each_set_takes_no_time(variant: Variant) {
         event_loop.cx().set_timeout_at(past, |_| ()).unwrap();
         assert!(event_loop.next_deadline().is_some());
     }
-}
-
-// A turn took in what other threads sent until they paused.
-// spec: TK-7, F-32
-fn commands_without_end_do_not_hold_the_loop(variant: Variant) {
-    let event_loop: EventLoop = variant.build();
-    let is_over = Arc::new(AtomicBool::new(false));
-    let others = [(); 3].map(|()| {
-        let (handle, is_over) = (event_loop.handle(), Arc::clone(&is_over));
-        thread::spawn(move || {
-            while !is_over.load(Ordering::Relaxed) {
-                let id = handle.set_timeout(MINUTE, |_| ()).unwrap();
-                handle.clear_timeout(id);
-            }
-        })
-    });
-    // The other threads go on until this has come to its end.
-    for _ in 0..10 {
-        event_loop.turn(Duration::ZERO).unwrap();
-    }
-    is_over.store(true, Ordering::Relaxed);
-    others.into_iter().for_each(|other| other.join().unwrap());
 }

@@ -196,9 +196,9 @@ impl Wheel {
         Some(Place { level, position: after + i64::from(distance) })
     }
 
-    /// The bucket that begins first. Of two that begin together, the one on the higher level.
+    /// The bucket that begins first. Of two that begin together either will do: what comes out is sorted later.
     fn first(&self) -> Option<Place> {
-        (0..LEVELS).rev().filter_map(|level| self.first_of(level)).min_by_key(|place| place.start())
+        (0..LEVELS).filter_map(|level| self.first_of(level)).min_by_key(|place| place.start())
     }
 
     /// The earliest deadline. After the timer that had it was removed from a crowded bucket, possibly still

@@ -46,6 +46,7 @@ pub(crate) struct Config {
     /// The greatest number for none.
     pub(crate) microtask_budget: u64,
     pub(crate) internal_flood_mark: usize,
+    pub(crate) strict_microtasks: bool,
     pub(crate) max_spin: Duration,
     /// In nanoseconds.
     pub(crate) timer_slack: i64,
@@ -86,6 +87,7 @@ impl Default for Builder {
                 high_water_mark: 100_000,
                 microtask_budget: 1024,
                 internal_flood_mark: 100_000,
+                strict_microtasks: true,
                 max_spin: Duration::from_micros(50),
                 timer_slack: 100_000,
                 fast_path: FastPathMode::Auto,
@@ -159,6 +161,20 @@ impl Builder {
     /// ```
     pub fn internal_flood_mark(mut self, tasks: usize) -> Self {
         self.config.internal_flood_mark = tasks;
+        self
+    }
+
+    /// Whether there is a checkpoint after every callback of a descriptor. True by default, as JavaScript wants
+    /// it; otherwise there is one after 64 of them at the most, and always at the end of the phase.
+    ///
+    /// After every timer and every task there is one in any case.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().strict_microtasks(false).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn strict_microtasks(mut self, is_strict: bool) -> Self {
+        self.config.strict_microtasks = is_strict;
         self
     }
 

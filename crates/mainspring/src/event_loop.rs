@@ -129,7 +129,7 @@ impl EventLoop {
             clock.attach(&shared);
         }
         if config.fast_path == FastPathMode::Disabled {
-            shared.sleep.open_source()?;
+            drop(shared.sleep.open_source()?);
         }
         let cx = Cx(Rc::new(Local::new(Arc::clone(&shared), config, hooks)));
         // SAFETY: the context lives as long as this loop, whose destructor resets the pointer.

@@ -43,6 +43,8 @@ pub enum Phase {
     NextTicks,
     /// The microtask queue.
     Microtasks,
+    /// Callbacks of descriptors.
+    Io,
     /// Immediates.
     Check,
     /// Close callbacks.
@@ -59,6 +61,7 @@ impl fmt::Display for Phase {
             Self::External => "external",
             Self::NextTicks => "next ticks",
             Self::Microtasks => "microtasks",
+            Self::Io => "i/o",
             Self::Check => "check",
             Self::Close => "close",
             Self::Hook => "hook",

@@ -55,7 +55,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `signals` | `Handle::shutdown_on_signals`, on Unix |
+//! | `signals` | `Handle::shutdown_on_signals` and the source `Signals`, on Unix |
 //!
 //! # What it is not
 //!
@@ -66,6 +66,8 @@
 #![cfg_attr(loom, allow(dead_code))]
 
 mod builder;
+#[cfg(all(target_os = "linux", not(loom)))]
+mod child;
 mod chunk;
 mod clock;
 mod current;
@@ -77,6 +79,7 @@ mod handle;
 mod hooks;
 mod immediate;
 mod inbox;
+mod io;
 mod landing;
 mod lane;
 mod local;
@@ -90,6 +93,8 @@ mod ring;
 mod shared;
 mod shutdown;
 #[cfg(all(unix, feature = "signals", not(loom)))]
+mod signal_source;
+#[cfg(all(unix, feature = "signals", not(loom)))]
 mod signals;
 mod sleep;
 mod spin;
@@ -97,11 +102,15 @@ mod state;
 mod sync;
 mod sys;
 mod task;
+#[cfg(all(test, not(loom)))]
+mod testing;
 mod tick;
 mod timer;
 mod virtual_clock;
 
 pub use builder::{Builder, FastPathMode};
+#[cfg(all(target_os = "linux", not(loom)))]
+pub use child::ChildExit;
 pub use current::current;
 pub use cx::Cx;
 pub use error::{Error, Refusal, SubmitError};
@@ -110,7 +119,10 @@ pub use fault::{PanicPolicy, Phase, UncaughtPanic};
 pub use handle::{Handle, KeepAlive};
 pub use hooks::{Diagnostic, Overload};
 pub use immediate::ImmediateId;
+pub use io::{Interest, Readiness, RegisterError, Watch, Watcher};
 pub use shutdown::{Deadline, Shutdown};
+#[cfg(all(unix, feature = "signals", not(loom)))]
+pub use signal_source::Signals;
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signals::SignalGuard;
 pub use state::LoopState;

@@ -9,6 +9,7 @@ use crate::error::{Refusal, SubmitError};
 use crate::fault::{Phase, drop_isolated};
 use crate::hooks::Hooks;
 use crate::immediate::{ImmediateId, Immediates};
+use crate::io::Watchers;
 use crate::landing::Landing;
 use crate::lane::Lane;
 use crate::shared::Shared;
@@ -42,6 +43,7 @@ pub(crate) struct Local {
     pub(crate) immediates: Immediates,
     pub(crate) closes: ChunkQueue<Task>,
     pub(crate) timers: Timers,
+    pub(crate) watchers: Watchers,
     /// For immediates and close callbacks.
     pub(crate) landing: Landing<Task>,
     /// For timers.
@@ -82,6 +84,7 @@ impl Local {
             immediates: Immediates::new(),
             closes: ChunkQueue::new(),
             timers: Timers::new(shared.clock.cached()),
+            watchers: Watchers::new(),
             landing: Landing::new(),
             timer_landing: Landing::new(),
             phase: Cell::new(Phase::External),
@@ -227,15 +230,18 @@ impl Local {
             || self.microtasks.is_ready(&shared.microtasks)
             || shared.aside.load(Ordering::Relaxed) != 0
             || shared.timers.has_commands()
+            || shared.io.has_ended()
+            || self.watchers.has_events()
             || shared.is_woken()
     }
 
     /// Whether something is queued, or something that is referenced may still cause a callback.
     pub(crate) fn is_alive(&self) -> bool {
-        // In this order: what was queued before the last guard was dropped, or the last timer was cleared,
-        // is found.
+        // In this order: what was queued before the last guard was dropped, the last timer was cleared, or
+        // the last descriptor was removed, is found.
         self.shared.holds.load(Ordering::Acquire) != 0
             || self.timers.is_referenced(&self.shared.timers)
+            || self.shared.io.referenced() != 0
             || self.has_work()
     }
 
@@ -278,6 +284,7 @@ impl Local {
         shared.aside.store(0, Ordering::Relaxed);
         shared.timers.inbox.close();
         self.timers.end(&shared.timers);
+        self.watchers.end(shared);
         self.hooks.clear();
         dropped
     }

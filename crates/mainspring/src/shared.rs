@@ -8,6 +8,7 @@ use crate::chunk::ChunkQueue;
 use crate::clock::Clock;
 use crate::fault::drop_isolated;
 use crate::inbox::Inbox;
+use crate::io::Io;
 use crate::owner::Owner;
 use crate::sleep::Sleep;
 use crate::state::{Began, LoopState, Via};
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) internal: Inbox<SendTask>,
     pub(crate) microtasks: Inbox<SendTask>,
     pub(crate) timers: Remote,
+    pub(crate) io: Io,
     pub(crate) owner: Owner,
     /// Callbacks in queues that other threads have no entrance to. Written by the loop only.
     pub(crate) aside: AtomicUsize,
@@ -62,6 +64,7 @@ impl Shared {
             internal: Inbox::new(usize::MAX, INTERNAL_SHIFT),
             microtasks: Inbox::new(usize::MAX, MICROTASK_SHIFT),
             timers: Remote::new(),
+            io: Io::default(),
             owner: Owner::new(),
             aside: AtomicUsize::new(0),
             holds: AtomicUsize::new(0),
@@ -100,21 +103,15 @@ impl Shared {
         FastPathMode::from_number(self.fast_path.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn set_fast_path(&self, mode: FastPathMode) -> Result<(), crate::Error> {
-        if self.state().is_ending() {
-            return Err(crate::Error::Terminated);
-        }
-        if mode == FastPathMode::Disabled {
-            self.sleep.open_source()?;
-        }
+    /// To be called under the lock of the table of descriptors.
+    pub(crate) fn store_fast_path(&self, mode: FastPathMode) {
         self.fast_path.store(mode as u8, Ordering::Relaxed);
-        self.wake();
-        Ok(())
     }
 
     /// What the next sleep blocks on.
     pub(crate) fn via(&self) -> Via {
         match self.fast_path() {
+            FastPathMode::Auto if self.io.is_used() => Via::Poll,
             FastPathMode::Auto | FastPathMode::Forced => Via::Park,
             FastPathMode::Disabled => Via::Poll,
         }
@@ -152,6 +149,7 @@ impl Shared {
         }
         dropped += sent.len();
         let timers = self.timers.end_undriven();
+        self.close_table();
         self.sleep.close_source();
         let outcome = Outcome { dropped, at: Instant::now() };
         self.complete(outcome);

@@ -20,9 +20,9 @@
 //!
 //! A producer that claimed the signal of a sleep in the poller sends it while it holds a read lock on
 //! the source; closing takes the write lock. So no signal goes to a descriptor that was closed, or
-//! whose number now belongs to somebody else (WK-8).
+//! whose number now belongs to somebody else (WK-8). Whoever waits in the poller or changes what is
+//! registered holds a reference to it, so that it cannot be closed meanwhile.
 
-use std::io;
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -30,14 +30,14 @@ use crate::fault::log_isolated;
 use crate::probe::{Point, Probes};
 use crate::state::{Began, StateWord, Via};
 use crate::sync::{Ordering, RwLock, fence};
-use crate::sys::{Parker, WakeSource};
+use crate::sys::{AT_ONCE, Events, Parker, Poller};
 
-/// The way to end a sleep in the poller.
+/// The poller, and the way to end a sleep in it.
 #[derive(Debug)]
 enum Source {
     /// Not needed so far.
     Missing,
-    Open(Arc<WakeSource>),
+    Open(Arc<Poller>),
     /// The loop has terminated.
     Closed,
 }
@@ -62,15 +62,35 @@ impl Sleep {
         }
     }
 
-    /// Makes sleeping in the poller possible.
-    pub(crate) fn open_source(&self) -> Result<(), Error> {
+    /// The poller, which is opened if it was not needed before.
+    pub(crate) fn open_source(&self) -> Result<Arc<Poller>, Error> {
         let mut source = self.source.write().unwrap_or_else(|e| e.into_inner());
-        match *source {
-            Source::Missing => *source = Source::Open(Arc::new(WakeSource::new()?)),
-            Source::Open(_) => {}
-            Source::Closed => return Err(Error::Terminated),
+        match &*source {
+            Source::Missing => {
+                let poller = Arc::new(Poller::new()?);
+                *source = Source::Open(Arc::clone(&poller));
+                Ok(poller)
+            }
+            Source::Open(poller) => Ok(Arc::clone(poller)),
+            Source::Closed => Err(Error::Terminated),
         }
-        Ok(())
+    }
+
+    /// The poller, if it is open.
+    pub(crate) fn poller(&self) -> Option<Arc<Poller>> {
+        match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
+            Source::Open(poller) => Some(Arc::clone(poller)),
+            Source::Missing | Source::Closed => None,
+        }
+    }
+
+    /// Puts another poller in the place of the open one. For the loop's thread, in state Running: a signal
+    /// that went to the old one was for a sleep that is over.
+    pub(crate) fn replace_source(&self, poller: Poller) {
+        let mut source = self.source.write().unwrap_or_else(|e| e.into_inner());
+        if let Source::Open(open) = &mut *source {
+            *open = Arc::new(poller);
+        }
     }
 
     /// Closes what `open_source` opened, after the signals that are on their way.
@@ -119,16 +139,41 @@ impl Sleep {
         self.probes.reach(Point::SignalSent);
     }
 
-    /// Blocks until a signal, the deadline, or for no reason at all less; not if `has_work` says
+    /// Parks the thread until a signal, the deadline, or for no reason at all less; not if `has_work` says
     /// that there is some, and not if termination came first.
     ///
     /// For the loop's thread only, in state Running.
-    pub(crate) fn sleep(
+    pub(crate) fn park(
         &self,
-        via: Via,
         deadline: Option<i64>,
         has_work: impl FnOnce() -> bool,
-    ) -> io::Result<()> {
+    ) -> Result<(), Error> {
+        self.sleep(Via::Park, has_work, || {
+            self.parker.park(deadline);
+            Ok(())
+        })
+    }
+
+    /// Waits in the poller, likewise.
+    pub(crate) fn poll(
+        &self,
+        events: &mut Events,
+        deadline: Option<i64>,
+        has_work: impl FnOnce() -> bool,
+    ) -> Result<(), Error> {
+        self.sleep(Via::Poll, has_work, || {
+            // The lock is not held while waiting.
+            self.poller().ok_or(Error::PollerClosed)?.wait(events, deadline)?;
+            Ok(())
+        })
+    }
+
+    fn sleep(
+        &self,
+        via: Via,
+        has_work: impl FnOnce() -> bool,
+        block: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
         self.probes.reach(Point::BeforeSleep);
         if !self.state.fall_asleep(via) {
             return Ok(());
@@ -140,25 +185,16 @@ impl Sleep {
             Ok(())
         } else {
             self.probes.reach(Point::BeforeBlock);
-            self.block(via, deadline)
+            block()
         };
         self.probes.reach(Point::AfterBlock);
         self.state.wake_up();
         blocked
     }
 
-    fn block(&self, via: Via, deadline: Option<i64>) -> io::Result<()> {
-        match via {
-            Via::Park => self.parker.park(deadline),
-            Via::Poll => {
-                let open = match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
-                    Source::Open(open) => Arc::clone(open),
-                    Source::Missing | Source::Closed => return Err(io::ErrorKind::NotFound.into()),
-                };
-                // The lock is not held while waiting.
-                open.wait(deadline)?;
-            }
-        }
+    /// Looks into the poller without blocking. For the loop's thread only.
+    pub(crate) fn look(&self, events: &mut Events) -> Result<(), Error> {
+        self.poller().ok_or(Error::PollerClosed)?.wait(events, Some(AT_ONCE))?;
         Ok(())
     }
 }

@@ -59,6 +59,11 @@ impl<const N: usize> Task<N> {
     }
 }
 
+/// A callback whose turn has come.
+pub(crate) trait Run {
+    fn run(self, cx: &Cx);
+}
+
 /// A task that its queue has given away, in the place where it was. It has to be run before the queue
 /// is touched again.
 #[must_use = "the task is leaked unless it is run"]
@@ -72,10 +77,11 @@ impl<const N: usize> Ready<N> {
     pub(crate) unsafe fn new(task: NonNull<Task<N>>) -> Self {
         Self(task)
     }
+}
 
-    /// Runs the callback.
+impl<const N: usize> Run for Ready<N> {
     #[inline]
-    pub(crate) fn run(self, cx: &Cx) {
+    fn run(self, cx: &Cx) {
         let task = self.0.as_ptr();
         // SAFETY: the constructor's condition.
         let act = unsafe { (*task).act };

@@ -9,9 +9,13 @@ use crate::immediate::ImmediateId;
 use crate::inbox::Inbox;
 use crate::lane::Lane;
 use crate::local::Idle;
+use crate::state::Via;
 use crate::sys;
-use crate::task::{Ready, SendTask};
+use crate::task::{Ready, Run, SendTask};
 use crate::{Cx, Error};
+
+/// How many callbacks of descriptors are run between two checkpoints, at the most, if not one.
+const IO_BATCH: u64 = 64;
 
 /// How many callbacks are run between two looks at the stop condition, at the most.
 const STOP_INTERVAL: u64 = 1024;
@@ -28,6 +32,17 @@ pub(crate) enum Wait {
     WhileAlive,
 }
 
+/// For how long the poll does block.
+#[derive(Clone, Copy, Debug)]
+enum Patience {
+    /// Not at all.
+    None,
+    /// Not at all, and if nothing is ready, virtual time is advanced to there.
+    Jump(i64),
+    /// Until then, or until something happens.
+    Until(Option<i64>),
+}
+
 /// The earlier one of two deadlines.
 fn earlier(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     a.into_iter().chain(b).min()
@@ -42,7 +57,7 @@ impl Cx {
         self.run_external();
         self.run_microtasks();
         self.poll(wait)?;
-        // I/O callbacks have their place here.
+        self.run_io();
         self.run_microtasks();
         self.check();
         self.run_closes();
@@ -106,6 +121,20 @@ impl Cx {
         self.run_phase(phase, || lane.pop(inbox));
     }
 
+    /// The callbacks of the descriptors that the poll found ready.
+    fn run_io(&self) {
+        let local = &*self.0;
+        if local.watchers.has_events() {
+            let next = || local.watchers.next(&local.shared);
+            if local.config.strict_microtasks {
+                self.run_phase(Phase::Io, next);
+            } else {
+                self.run_batches::<_, IO_BATCH>(Phase::Io, next);
+            }
+        }
+        local.watchers.finish_batch(&local.shared);
+    }
+
     /// The check phase: its hook, and the immediates that are there when it begins.
     fn check(&self) {
         self.run_hook(&self.0.hooks.check);
@@ -144,13 +173,28 @@ impl Cx {
 
     /// Runs what `next` gives, each followed by a checkpoint, until it gives no more or the loop is
     /// to end. A panic ends the callback that it came from, and nothing else.
-    fn run_phase<const N: usize>(&self, phase: Phase, mut next: impl FnMut() -> Option<Ready<N>>) {
+    fn run_phase<T: Run>(&self, phase: Phase, next: impl FnMut() -> Option<T>) {
+        self.run_batches::<T, 1>(phase, next);
+    }
+
+    /// Like [`run_phase`](Self::run_phase), with a checkpoint after so many callbacks.
+    #[inline]
+    fn run_batches<T: Run, const BATCH: u64>(
+        &self,
+        phase: Phase,
+        mut next: impl FnMut() -> Option<T>,
+    ) {
         let local = &*self.0;
         local.checkpoint.set(local.ran.get());
         // One guard for all callbacks: entering it for each would cost more than many of them do.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            let mut batch = BATCH;
             loop {
-                self.checkpoint();
+                if batch == BATCH {
+                    self.checkpoint();
+                    batch = 0;
+                }
+                batch += 1;
                 local.phase.set(phase);
                 if !self.may_run_next() {
                     return;
@@ -178,7 +222,7 @@ impl Cx {
     /// A checkpoint by itself.
     pub(crate) fn run_microtasks(&self) {
         if self.0.has_microtasks() {
-            self.run_phase::<0>(Phase::Microtasks, || None);
+            self.run_phase::<Ready>(Phase::Microtasks, || None);
         }
     }
 
@@ -240,56 +284,105 @@ impl Cx {
         self.0.breached.set(false);
     }
 
-    /// Blocks until something happens or a timer is due, unless there is something to do.
+    /// Looks for descriptors that are ready. Blocks until there is one, something else happens, or a timer is
+    /// due, unless there is something to do.
     fn poll(&self, wait: Wait) -> Result<(), Error> {
         let local = &*self.0;
         let shared = &*local.shared;
         self.run_hook(&local.hooks.prepare);
-        if local.has_work() {
+        if local.watchers.has_events() {
+            // A panic has left the rest of a batch.
             return Ok(());
+        }
+        match self.patience(wait) {
+            Patience::None => self.look(),
+            Patience::Jump(deadline) => {
+                self.look()?;
+                if let Some(clock) = &shared.clock.virtual_clock
+                    && !local.watchers.has_events()
+                {
+                    clock.jump(deadline, shared);
+                }
+                Ok(())
+            }
+            Patience::Until(deadline) => self.sleep(deadline),
+        }
+    }
+
+    /// For how long the poll may block.
+    fn patience(&self, wait: Wait) -> Patience {
+        let local = &*self.0;
+        let shared = &*local.shared;
+        if local.has_work() {
+            return Patience::None;
         }
         let limit = match wait {
             Wait::Forever => None,
-            Wait::Turn { ran, .. } if ran != local.ran.get() => return Ok(()),
+            Wait::Turn { ran, .. } if ran != local.ran.get() => return Patience::None,
             Wait::Turn { deadline, .. } => deadline,
-            Wait::WhileAlive if !local.is_alive() => return Ok(()),
-            Wait::WhileAlive => None,
+            Wait::WhileAlive => {
+                local.watchers.sweep(shared);
+                if !local.is_alive() {
+                    return Patience::None;
+                }
+                None
+            }
         };
         if limit.is_some_and(|limit| limit <= shared.limit_clock()) {
-            return Ok(());
+            return Patience::None;
         }
-        let Some(mut idle) = local.look_idle() else { return Ok(()) };
+        let Some(mut idle) = local.look_idle() else { return Patience::None };
         if local.hooks.idle.is_set() {
             self.run_hook(&local.hooks.idle);
-            let Some(after) = local.look_idle() else { return Ok(()) };
+            let Some(after) = local.look_idle() else { return Patience::None };
             idle = after;
         }
         let Idle { next, now, is_held } = idle;
-        let deadline = match &shared.clock.virtual_clock {
+        match &shared.clock.virtual_clock {
             None if local.ran_timers.get() => {
                 // Many timers follow each other closely: several are run each time the loop wakes up.
                 let slack = now.saturating_add(local.config.timer_slack);
-                earlier(limit, next.map(|next| next.max(slack)))
+                Patience::Until(earlier(limit, next.map(|next| next.max(slack))))
             }
-            None => earlier(limit, next),
-            Some(clock) if clock.is_auto() && !is_held => match earlier(limit, next) {
-                Some(deadline) => {
-                    clock.jump(deadline, shared);
-                    return Ok(());
-                }
-                None => None,
-            },
+            None => Patience::Until(earlier(limit, next)),
+            Some(clock) if clock.is_auto() && !is_held => {
+                earlier(limit, next).map_or(Patience::Until(None), Patience::Jump)
+            }
             // Virtual deadlines come when somebody says so, and then the loop is woken. A turn waits in
             // real time meanwhile.
-            Some(_) => limit
-                .map(|limit| sys::now().saturating_add(limit.saturating_sub(shared.limit_clock()))),
-        };
-        let sleep = &shared.sleep;
-        if local.spin.wait(deadline, || local.has_work() || !sleep.state.is_running()) {
+            Some(_) => Patience::Until(limit.map(|limit| {
+                sys::now().saturating_add(limit.saturating_sub(shared.limit_clock()))
+            })),
+        }
+    }
+
+    /// Looks for descriptors that are ready, and does not block.
+    fn look(&self) -> Result<(), Error> {
+        let local = &*self.0;
+        if !local.shared.io.is_used() || !local.may_go_on() {
             return Ok(());
         }
-        sleep.sleep(shared.via(), deadline, || local.has_work())?;
-        Ok(())
+        local.watchers.fill(|events| local.shared.sleep.look(events))
+    }
+
+    /// Blocks.
+    fn sleep(&self, deadline: Option<i64>) -> Result<(), Error> {
+        let local = &*self.0;
+        let shared = &*local.shared;
+        let sleep = &shared.sleep;
+        let via = shared.via();
+        // Descriptors are not seen while spinning.
+        if !shared.io.is_used()
+            && local.spin.wait(deadline, || local.has_work() || !sleep.state.is_running())
+        {
+            return Ok(());
+        }
+        match via {
+            Via::Park => sleep.park(deadline, || local.has_work()),
+            Via::Poll => {
+                local.watchers.fill(|events| sleep.poll(events, deadline, || local.has_work()))
+            }
+        }
     }
 
     /// Begins the end of the loop if the condition of `run_until_aborted` holds.

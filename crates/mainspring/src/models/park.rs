@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Bound, explore};
 use crate::sync::{AtomicUsize, Ordering};
-use crate::sys::{Parker, WakeSource};
+use crate::sys::{Events, Parker, Poller};
 
 // spec: WK-6, WK-7
 #[test]
@@ -50,15 +50,15 @@ fn what_was_done_before_the_unpark_is_seen_after_the_park() {
 // spec: WK-5, WK-7
 #[test]
 fn a_wake_that_comes_before_the_wait_ends_it_and_many_count_as_one() {
-    explore("wake source: a wake is kept", Bound::None, || {
-        let source = Arc::new(WakeSource::new().unwrap());
+    explore("poller: a wake is kept", Bound::None, || {
+        let poller = Arc::new(Poller::new().unwrap());
         let wakers: Vec<_> = (0..2)
             .map(|_| {
-                let source = Arc::clone(&source);
-                thread::spawn(move || source.wake().unwrap())
+                let poller = Arc::clone(&poller);
+                thread::spawn(move || poller.wake().unwrap())
             })
             .collect();
-        source.wait(None).unwrap();
+        poller.wait(&mut Events::new(), None).unwrap();
         for waker in wakers {
             waker.join().unwrap();
         }

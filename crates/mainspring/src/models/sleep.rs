@@ -22,6 +22,7 @@ use crate::probe::Point;
 use crate::sleep::Sleep;
 use crate::state::Via;
 use crate::sync::{AtomicUsize, Ordering};
+use crate::sys::Events;
 
 /// What the threads of a model share.
 struct Shared {
@@ -34,7 +35,7 @@ struct Shared {
 /// For a loop on the current thread, which runs. Each signal must have a sleep of its own.
 fn awake() -> Sleep {
     let sleep = Sleep::new();
-    sleep.open_source().unwrap();
+    drop(sleep.open_source().unwrap());
     sleep.state.claim().unwrap();
     let (sleeps, signals) = (Counter::new(0), Counter::new(0));
     sleep.probes.set(move |point| match point {
@@ -46,6 +47,15 @@ fn awake() -> Sleep {
         _ => {}
     });
     sleep
+}
+
+/// Sleeps once.
+fn block(sleep: &Sleep, via: Via, has_work: impl FnOnce() -> bool) {
+    match via {
+        Via::Park => sleep.park(None, has_work),
+        Via::Poll => sleep.poll(&mut Events::new(), None, has_work),
+    }
+    .unwrap();
 }
 
 impl Shared {
@@ -85,7 +95,7 @@ fn receive(shared: &Shared, via: fn(usize) -> Via) {
         if seen == 2 {
             return;
         }
-        shared.sleep.sleep(via(sleep), None, || shared.work() != seen).unwrap();
+        block(&shared.sleep, via(sleep), || shared.work() != seen);
     }
 }
 
@@ -97,7 +107,7 @@ fn both(via: fn(usize) -> Via) {
 /// Two producers with a piece of work each, and one sleep: it ends, and then there is work.
 fn one_sleep(via: Via) {
     let looper = |shared: &Shared| {
-        shared.sleep.sleep(via, None, || shared.work() != 0).unwrap();
+        block(&shared.sleep, via, || shared.work() != 0);
         assert_ne!(shared.work(), 0, "a sleep without a reason to end");
         assert_eq!(shared.sleep.state.load(), LoopState::Running);
     };
@@ -172,7 +182,7 @@ fn inbox(via: Via, counts: [usize; 2]) {
                 assert_eq!(number, next[producer], "each producer's order");
                 next[producer] += 1;
             } else {
-                sleep.sleep(via, None, || inbox.is_ready()).unwrap();
+                block(&sleep, via, || inbox.is_ready());
             }
         }
     });
@@ -201,7 +211,7 @@ fn a_loop_gets_every_task_also_through_the_overflow() {
 fn run(shared: &Shared, via: Via) {
     while !shared.sleep.state.load().is_ending() {
         let seen = shared.work();
-        shared.sleep.sleep(via, None, || shared.work() != seen).unwrap();
+        block(&shared.sleep, via, || shared.work() != seen);
     }
 }
 

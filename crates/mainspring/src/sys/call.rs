@@ -1,101 +1,84 @@
-//! The system calls of this backend. A test can make the next ones fail.
+//! The system calls of the Linux backend. A test can make each of them fail.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
-use rustix::event::{EventfdFlags, PollFd};
+use rustix::buffer::spare_capacity;
+use rustix::event::{EventfdFlags, epoll};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 
-#[inline]
-pub(super) fn eventfd(initial: u32, flags: EventfdFlags) -> rustix::io::Result<OwnedFd> {
+#[cfg(test)]
+use super::faults::{self, Call};
+
+type Result<T> = rustix::io::Result<T>;
+
+pub(super) fn eventfd() -> Result<OwnedFd> {
     #[cfg(test)]
-    if let Some(result) = faults::take(faults::Call::Eventfd) {
-        result?;
-    }
-    rustix::event::eventfd(initial, flags)
+    faults::check(Call::Eventfd)?;
+    rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
 }
 
 #[inline]
-pub(super) fn write(fd: &OwnedFd, bytes: &[u8]) -> rustix::io::Result<usize> {
+pub(super) fn write(fd: &OwnedFd, bytes: &[u8]) -> Result<usize> {
     #[cfg(test)]
-    if let Some(result) = faults::take(faults::Call::Write) {
-        return result;
-    }
+    faults::check(Call::Write)?;
     rustix::io::write(fd, bytes)
 }
 
-#[inline]
-pub(super) fn read(fd: &OwnedFd, bytes: &mut [u8; 8]) -> rustix::io::Result<usize> {
+pub(super) fn timerfd() -> Result<OwnedFd> {
     #[cfg(test)]
-    if let Some(result) = faults::take(faults::Call::Read) {
-        return result;
-    }
-    rustix::io::read(fd, bytes)
-}
-
-#[inline]
-pub(super) fn poll(fds: &mut [PollFd<'_>]) -> rustix::io::Result<usize> {
-    #[cfg(test)]
-    if let Some(result) = faults::take(faults::Call::Poll) {
-        return result;
-    }
-    rustix::event::poll(fds, None)
-}
-
-#[inline]
-pub(super) fn timerfd(flags: TimerfdFlags) -> rustix::io::Result<OwnedFd> {
-    #[cfg(test)]
-    if let Some(result) = faults::take(faults::Call::Timerfd) {
-        result?;
-    }
+    faults::check(Call::Timerfd)?;
+    let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
     rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)
 }
 
 #[inline]
-pub(super) fn settime(fd: &OwnedFd, at: &Itimerspec) -> rustix::io::Result<()> {
+pub(super) fn settime(fd: &OwnedFd, at: &Itimerspec) -> Result<()> {
     #[cfg(test)]
-    if let Some(result) = faults::take(faults::Call::Settime) {
-        result?;
-    }
+    faults::check(Call::Settime)?;
     rustix::time::timerfd_settime(fd, TimerfdTimerFlags::ABSTIME, at)?;
     Ok(())
 }
 
-/// Failures that a test injects into the calls made by its own thread.
-#[cfg(test)]
-pub(crate) mod faults {
-    use std::cell::RefCell;
-    use std::collections::VecDeque;
+pub(super) fn epoll() -> Result<OwnedFd> {
+    #[cfg(test)]
+    faults::check(Call::Poller)?;
+    epoll::create(epoll::CreateFlags::CLOEXEC)
+}
 
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) enum Call {
-        Eventfd,
-        Timerfd,
-        Settime,
-        Write,
-        Read,
-        Poll,
-    }
+/// Fills what is free in the list.
+#[inline]
+pub(super) fn wait(fd: &OwnedFd, list: &mut Vec<epoll::Event>, at_once: bool) -> Result<()> {
+    #[cfg(test)]
+    faults::check(Call::Wait)?;
+    let zero = rustix::event::Timespec::default();
+    epoll::wait(fd, spare_capacity(list), at_once.then_some(&zero))?;
+    Ok(())
+}
 
-    type Result = rustix::io::Result<usize>;
+pub(super) fn add(
+    epoll: &OwnedFd,
+    fd: BorrowedFd<'_>,
+    token: u64,
+    flags: epoll::EventFlags,
+) -> Result<()> {
+    #[cfg(test)]
+    faults::check(Call::Add)?;
+    epoll::add(epoll, fd, epoll::EventData::new_u64(token), flags)
+}
 
-    std::thread_local! {
-        static QUEUE: RefCell<VecDeque<(Call, Result)>> = const { RefCell::new(VecDeque::new()) };
-    }
+pub(super) fn modify(
+    epoll: &OwnedFd,
+    fd: BorrowedFd<'_>,
+    token: u64,
+    flags: epoll::EventFlags,
+) -> Result<()> {
+    #[cfg(test)]
+    faults::check(Call::Modify)?;
+    epoll::modify(epoll, fd, epoll::EventData::new_u64(token), flags)
+}
 
-    /// The next call of this kind on this thread has this result instead of being made.
-    pub(crate) fn inject(call: Call, result: Result) {
-        QUEUE.with_borrow_mut(|queue| queue.push_back((call, result)));
-    }
-
-    pub(super) fn take(call: Call) -> Option<Result> {
-        QUEUE.with_borrow_mut(|queue| {
-            let position = queue.iter().position(|entry| entry.0 == call)?;
-            queue.remove(position).map(|entry| entry.1)
-        })
-    }
-
-    /// How many injected results were not used.
-    pub(crate) fn left() -> usize {
-        QUEUE.with_borrow(VecDeque::len)
-    }
+pub(super) fn delete(epoll: &OwnedFd, fd: BorrowedFd<'_>) -> Result<()> {
+    #[cfg(test)]
+    faults::check(Call::Delete)?;
+    epoll::delete(epoll, fd)
 }

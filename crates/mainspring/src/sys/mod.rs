@@ -2,43 +2,65 @@
 //!
 //! # The contract of a backend
 //!
-//! A backend is a module with a type `WakeSource`, which ends a wait in the poller from any thread:
+//! A backend is a module with a type `Poller`, which waits for descriptors and can be woken, and a type
+//! `Events`, the buffer that it fills. The [table](crate::io) sees to it that a backend is asked for
+//! nothing that makes no sense.
 //!
-//! * `new() -> io::Result<WakeSource>`. On failure nothing is left open.
+//! * `Poller::new() -> io::Result<Poller>`. On failure nothing is left open.
 //! * `wake(&self) -> io::Result<()>`, from any thread. After it returns `Ok`, a wait that is under way
 //!   returns, and if none is, the next one returns at once. It never blocks, and any number of
 //!   wakes may count as one. Transient failures are dealt with inside.
-//! * `wait(&self, deadline) -> io::Result<()>`, by the loop's thread alone. Returns after a wake or at
-//!   the deadline, a time as [`now`] tells it, having consumed all wakes that came before it returned. It
-//!   may return early for no reason. An interrupted wait goes on, and keeps its deadline. An error means
-//!   that waiting is impossible from now on.
-//! * Dropping it closes what `new` opened. `wake` is never called on a source that was closed: whoever
-//!   wakes holds a reference.
+//! * `wait(&self, &mut Events, deadline) -> io::Result<()>`, by the loop's thread alone. Returns with the
+//!   events that it found, after a wake, or at the deadline: a time as [`now`] tells it, or [`AT_ONCE`],
+//!   with which it looks and does not wait. It has consumed all wakes that came before it returned, and may
+//!   return early for no reason. An interrupted wait goes on, and keeps its deadline. An error means that
+//!   waiting is impossible from now on. The buffer is never moved, and if more descriptors are ready than it
+//!   holds, none waits for ever.
+//! * `add(&self, fd, token, interest)`, `modify(..)`, `delete(&self, fd)`, from any thread, also while the
+//!   loop waits, and effective for that wait. On failure nothing has changed. The numbers of the system's
+//!   errors come through: `EEXIST` for a descriptor that is there already, `ENOENT` for one that is not,
+//!   `EBADF` for one that is closed.
+//! * An event has the token of the registration that it belongs to, of which [`TOKEN_BITS`] bits are kept,
+//!   and [`Flags`]. Errors and hang-ups are reported whatever the interest is. A backend that cannot tell
+//!   everything apart says [`Flags::UNSURE`], and the loop will [`ask`].
+//! * An interest is level-triggered, edge-triggered, one-shot (after one event nothing is reported until
+//!   `modify`), or both of the latter. An empty one is always edge-triggered.
+//! * Dropping a poller closes what `new` opened. It is never used after that: whoever uses it holds a
+//!   reference.
 //!
-//! | backend   | where                     | wait               | wake               | deadline  |
-//! |-----------|---------------------------|--------------------|--------------------|-----------|
-//! | `eventfd` | Linux                     | `ppoll`            | `write` of eventfd | `timerfd` |
-//! | `condvar` | elsewhere, and under loom | condition variable | notify             | time-out  |
+//! | backend    | where                                     | waits       | is woken by        | deadline     |
+//! |------------|-------------------------------------------|-------------|--------------------|--------------|
+//! | `epoll`    | Linux                                     | `epoll`     | `eventfd`          | `timerfd`    |
+//! | `portable` | elsewhere; `--cfg mainspring_portable`    | `polling`   | `Poller::notify`   | the crate's  |
+//! | `model`    | under loom                                | a condition variable | the same  | none         |
+//!
+//! What differs between the first two is on the page of [`portable`](self::poller)'s module.
 //!
 //! The [`Parker`] is the other way to block, for a loop that has nothing to poll: the thread's own
 //! token, which is a futex on Linux and the best primitive of its kind elsewhere.
 
-#[cfg(all(not(loom), target_os = "linux"))]
+#[cfg(all(target_os = "linux", not(loom), not(mainspring_portable)))]
 mod call;
-#[cfg(any(loom, not(target_os = "linux")))]
-mod condvar;
-#[cfg(all(not(loom), target_os = "linux"))]
-mod eventfd;
+mod event;
+#[cfg(test)]
+#[cfg(not(loom))]
+pub(crate) mod faults;
 mod parker;
+#[cfg_attr(all(target_os = "linux", not(loom), not(mainspring_portable)), path = "epoll.rs")]
+#[cfg_attr(loom, path = "model.rs")]
+#[cfg_attr(
+    all(not(loom), any(not(target_os = "linux"), mainspring_portable)),
+    path = "portable.rs"
+)]
+mod poller;
 mod time;
-#[cfg(all(not(loom), target_os = "linux"))]
+#[cfg(all(target_os = "linux", not(loom), not(mainspring_portable)))]
 mod timerfd;
 
-#[cfg(all(test, not(loom), target_os = "linux"))]
-pub(crate) use self::call::faults;
-#[cfg(any(loom, not(target_os = "linux")))]
-pub(crate) use self::condvar::WakeSource;
-#[cfg(all(not(loom), target_os = "linux"))]
-pub(crate) use self::eventfd::WakeSource;
+pub(crate) use self::event::{Event, Flags};
 pub(crate) use self::parker::Parker;
+pub(crate) use self::poller::{Events, Poller, TOKEN_BITS, ask};
 pub(crate) use self::time::now;
+
+/// The deadline of a wait that does not wait.
+pub(crate) const AT_ONCE: i64 = i64::MIN;

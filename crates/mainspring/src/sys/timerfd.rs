@@ -4,14 +4,16 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::time::{Itimerspec, TimerfdFlags, Timespec};
+use rustix::io::Errno;
+use rustix::time::{Itimerspec, Timespec};
 
 use super::call;
 
 /// Not armed.
 const NEVER: i64 = i64::MAX;
 
-/// A descriptor that becomes readable when a time has come.
+/// A descriptor that becomes readable when a time has come. It is to be polled edge-triggered: nobody
+/// reads it.
 ///
 /// It is armed as rarely as possible: a deadline that is later than what it is armed for is left for when
 /// that has passed.
@@ -20,38 +22,33 @@ pub(crate) struct Timer {
     fd: OwnedFd,
     /// What it is armed for.
     armed: Cell<i64>,
-    /// Whether it is readable, until it is armed or disarmed anew.
-    is_expired: Cell<bool>,
 }
 
-// SAFETY: the cells are used by the loop's thread only, in `prepare` and `expire`; the rest is a descriptor.
+// SAFETY: the cell is used by the loop's thread only, in `prepare` and `expire`; the rest is a descriptor.
 unsafe impl Sync for Timer {}
 
 impl Timer {
     pub(crate) fn new() -> io::Result<Self> {
-        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let fd = call::timerfd(flags)?;
-        Ok(Self { fd, armed: Cell::new(NEVER), is_expired: Cell::new(false) })
+        Ok(Self { fd: call::timerfd()?, armed: Cell::new(NEVER) })
     }
 
     /// Makes sure that it becomes readable not later than at `deadline`, or not at all without one. For the
     /// loop's thread only.
+    #[inline]
     pub(crate) fn prepare(&self, deadline: Option<i64>) -> io::Result<()> {
         let deadline = deadline.unwrap_or(NEVER);
         let is_needed = deadline < self.armed.get();
         let is_superfluous = deadline == NEVER && self.armed.get() != NEVER;
-        if is_needed || is_superfluous || self.is_expired.get() {
+        if is_needed || is_superfluous {
             self.arm(deadline)?;
             self.armed.set(deadline);
-            self.is_expired.set(false);
         }
         Ok(())
     }
 
-    /// It became readable. That ends when it is armed anew. For the loop's thread only.
+    /// The time that it was armed for has come. For the loop's thread only.
     pub(crate) fn expire(&self) {
         self.armed.set(NEVER);
-        self.is_expired.set(true);
     }
 
     fn arm(&self, deadline: i64) -> io::Result<()> {
@@ -60,7 +57,12 @@ impl Timer {
         let it_value = Timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 };
         let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         let new = Itimerspec { it_interval, it_value };
-        Ok(call::settime(&self.fd, &new)?)
+        loop {
+            match call::settime(&self.fd, &new) {
+                Err(Errno::INTR) => {}
+                result => return Ok(result?),
+            }
+        }
     }
 }
 

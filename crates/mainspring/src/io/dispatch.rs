@@ -1,0 +1,292 @@
+//! From an event to a callback, on the loop's thread.
+//!
+//! The events of one poll are a batch. They are gone through one by one, and for each the callbacks that it
+//! is for, one by one; where that stands is kept here and not on the stack, so that it goes on after a
+//! panic that left the loop. Before each callback the registration is looked at anew, because the one before
+//! may have removed or changed it, or anything else.
+
+use std::cell::{Cell, RefCell};
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::readiness::{Readiness, Step, Steps};
+use super::slot::{Call, Dispatch, Page, Slot, Token, Word, find};
+use crate::fault::{drop_isolated, log_isolated};
+use crate::shared::Shared;
+use crate::sys::{self, Event, Events, Flags};
+use crate::task::Run;
+use crate::{Cx, Error};
+
+/// How many events of registrations that are gone are remembered.
+const SUSPECTS: usize = 64;
+
+/// The loop's own side of its descriptors.
+pub(crate) struct Watchers {
+    /// Allocated by the first poll.
+    events: RefCell<Option<Events>>,
+    /// The events of the batch that are not begun: from the first number to before the second.
+    next: Cell<usize>,
+    end: Cell<usize>,
+    /// The event that is begun, and what is left of it.
+    event: Cell<Event>,
+    steps: Cell<Steps>,
+    /// The registration whose callback is running.
+    running: Cell<Option<Token>>,
+    pages: RefCell<Vec<Arc<Page>>>,
+    /// Registrations that do not own their source, dead ones included.
+    weak: RefCell<Vec<Token>>,
+    /// Registrations that were gone when an event of theirs was met, in the last batch that had such.
+    suspects: RefCell<Vec<u64>>,
+    /// Those of this batch.
+    stale: RefCell<Vec<u64>>,
+}
+
+impl Watchers {
+    pub(crate) fn new() -> Self {
+        Self {
+            events: RefCell::new(None),
+            next: Cell::new(0),
+            end: Cell::new(0),
+            event: Cell::new(Event { token: 0, flags: Flags::NOTHING }),
+            steps: Cell::new(Steps::NONE),
+            running: Cell::new(None),
+            pages: RefCell::default(),
+            weak: RefCell::default(),
+            suspects: RefCell::default(),
+            stale: RefCell::default(),
+        }
+    }
+
+    /// Whether a batch is not finished.
+    #[inline]
+    pub(crate) fn has_events(&self) -> bool {
+        self.next.get() != self.end.get() || !self.steps.get().is_empty()
+    }
+
+    /// Has the buffer filled.
+    pub(crate) fn fill(
+        &self,
+        poll: impl FnOnce(&mut Events) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut events = self.events.borrow_mut();
+        let events = events.get_or_insert_with(Events::new);
+        self.next.set(0);
+        self.end.set(0);
+        poll(events)?;
+        self.end.set(events.len());
+        Ok(())
+    }
+
+    /// The next callback to run.
+    #[inline]
+    pub(crate) fn next(&self, shared: &Shared) -> Option<Ready> {
+        loop {
+            let (step, rest) = match self.steps.get().split() {
+                Some(split) => split,
+                None => {
+                    let event = self.take_event()?;
+                    self.event.set(event);
+                    self.steps.set(self.begin(shared, event));
+                    continue;
+                }
+            };
+            self.steps.set(rest);
+            let Event { token, flags } = self.event.get();
+            let token = Token(token);
+            let Some((word, dispatch)) = self.find_current(shared, token) else {
+                self.steps.set(Steps::NONE);
+                continue;
+            };
+            let readiness = Readiness::new(flags, word);
+            let is_wanted = match step {
+                Step::Error => word.hears_error(),
+                Step::Read => word.hears_read(),
+                Step::Write => word.hears_write(),
+                Step::All => readiness.is_some(),
+            };
+            if is_wanted {
+                return Some(Ready { token, dispatch, call: Call { step, readiness } });
+            }
+        }
+    }
+
+    fn take_event(&self) -> Option<Event> {
+        let next = self.next.get();
+        if next == self.end.get() {
+            return None;
+        }
+        self.next.set(next + 1);
+        self.events.borrow().as_ref()?.get(next)
+    }
+
+    /// What there is to do for an event.
+    fn begin(&self, shared: &Shared, event: Event) -> Steps {
+        let token = Token(event.token);
+        let Some(word) = self.find(shared, token, |_, word| Some(word)) else {
+            self.note_stale(event.token);
+            return Steps::NONE;
+        };
+        let steps = Steps::new(event.flags, word);
+        let is_plain = !event.flags.has(Flags::UNSURE)
+            && !steps.is_empty()
+            && !word.interest().is_one_shot()
+            && !word.is_muted();
+        if is_plain { steps } else { self.begin_unusual(shared, event, word) }
+    }
+
+    /// An event that the backend is not sure of, that is for nobody, or that changes the registration.
+    #[cold]
+    fn begin_unusual(&self, shared: &Shared, event: Event, word: Word) -> Steps {
+        let Event { token, mut flags } = event;
+        let slot_token = Token(token);
+        let Some((fd, _)) = self.find(shared, slot_token, |slot, _| {
+            // SAFETY: this is the loop's thread.
+            unsafe { slot.get() }
+        }) else {
+            return Steps::NONE;
+        };
+        if flags.has(Flags::UNSURE) {
+            // SAFETY: the number came from a descriptor, so it is not -1; if it was closed, the system says
+            // that nothing is the case.
+            flags = sys::ask(unsafe { BorrowedFd::borrow_raw(fd) }, flags);
+            self.event.set(Event { token, flags });
+        }
+        let steps = Steps::new(flags, word);
+        if steps.is_empty() {
+            if flags.has(Flags::HANGUP.or(Flags::ERROR)) && word.is_armed() {
+                // Nobody listens, and the system would not stop.
+                shared.mute(fd, slot_token, true);
+            }
+            return steps;
+        }
+        if word.interest().is_one_shot() {
+            return if shared.disarm(fd, slot_token) { steps } else { Steps::NONE };
+        }
+        if word.is_muted() {
+            shared.mute(fd, slot_token, false);
+        }
+        steps
+    }
+
+    /// Looks at the slot of a live registration.
+    #[inline]
+    fn find<R>(
+        &self,
+        shared: &Shared,
+        token: Token,
+        look: impl FnOnce(&Slot, Word) -> Option<R>,
+    ) -> Option<R> {
+        if token.index() / Page::LEN >= self.pages.borrow().len() {
+            self.pages.replace(shared.io.lock().pages());
+        }
+        let pages = self.pages.borrow();
+        let slot = find(&pages, token.index())?;
+        slot.live(token).and_then(|word| look(slot, word))
+    }
+
+    /// A live registration whose source is still what it was. Otherwise it is removed.
+    fn find_current(&self, shared: &Shared, token: Token) -> Option<(Word, Rc<dyn Dispatch>)> {
+        let (word, (fd, dispatch)) = self.find(shared, token, |slot, word| {
+            // SAFETY: this is the loop's thread.
+            unsafe { slot.get() }.map(|found| (word, found))
+        })?;
+        if dispatch.is_current(fd) {
+            return Some((word, dispatch));
+        }
+        drop_isolated((dispatch, shared.unregister_token(fd, token)));
+        None
+    }
+
+    /// An event came for a registration that is gone. Once, that is the order of things: it was removed after
+    /// the poll. Twice, the system will go on.
+    #[cold]
+    fn note_stale(&self, token: u64) {
+        let mut stale = self.stale.borrow_mut();
+        if stale.len() < SUSPECTS {
+            stale.push(token);
+        }
+    }
+
+    /// After a batch.
+    pub(crate) fn finish_batch(&self, shared: &Shared) {
+        if shared.io.has_ended() {
+            shared.take_ended().into_iter().for_each(drop_isolated);
+        }
+        if self.stale.borrow().is_empty() {
+            return;
+        }
+        let stale = self.stale.take();
+        let is_phantom = stale.iter().any(|token| self.suspects.borrow().contains(token));
+        self.suspects.replace(stale);
+        if is_phantom {
+            match shared.rebuild_poller() {
+                Ok(()) => self.suspects.borrow_mut().clear(),
+                // It is tried again with the next event of that kind.
+                Err(error) => log_isolated(|| {
+                    tracing::warn!(%error, "events of a closed descriptor cannot be stopped");
+                }),
+            }
+        }
+    }
+
+    /// Whether a callback of this registration is running.
+    pub(crate) fn is_running(&self, token: Token) -> bool {
+        self.running.get() == Some(token)
+    }
+
+    /// Notes a registration that does not own its source.
+    pub(crate) fn note_weak(&self, shared: &Shared, token: Token) {
+        let mut weak = self.weak.borrow_mut();
+        if weak.len() == weak.capacity() {
+            weak.retain(|token| self.find(shared, *token, |_, _| Some(())).is_some());
+            let len = weak.len();
+            weak.reserve(len + 8);
+        }
+        weak.push(token);
+    }
+
+    /// Removes registrations whose source is gone, if it can be that these are all that keeps the loop
+    /// alive: nothing would ever tell of them.
+    pub(crate) fn sweep(&self, shared: &Shared) {
+        let weak = self.weak.borrow().len();
+        if weak == 0 || shared.io.referenced() > weak {
+            return;
+        }
+        let mut weak = self.weak.take();
+        weak.retain(|token| self.find_current(shared, *token).is_some());
+        self.weak.borrow_mut().append(&mut weak);
+    }
+
+    /// Drops everything.
+    pub(crate) fn end(&self, shared: &Shared) {
+        self.next.set(0);
+        self.end.set(0);
+        self.steps.set(Steps::NONE);
+        self.pages.take();
+        self.weak.take();
+        shared.empty_table().into_iter().for_each(drop_isolated);
+    }
+}
+
+/// A callback that is to be run.
+pub(crate) struct Ready {
+    token: Token,
+    dispatch: Rc<dyn Dispatch>,
+    call: Call,
+}
+
+impl Run for Ready {
+    fn run(self, cx: &Cx) {
+        struct Reset<'a>(&'a Cell<Option<Token>>);
+        impl Drop for Reset<'_> {
+            fn drop(&mut self) {
+                self.0.set(None);
+            }
+        }
+        let running = &cx.0.watchers.running;
+        running.set(Some(self.token));
+        let _reset = Reset(running);
+        self.dispatch.call(cx, self.call);
+    }
+}

@@ -1,0 +1,146 @@
+//! What an event means for those who listen.
+//!
+//! | the system says | error callback | read callback | write callback |
+//! |---|---|---|---|
+//! | readable | | runs | |
+//! | writable | | | runs |
+//! | hung up | | runs | |
+//! | error, and there is an error callback | runs | | |
+//! | error, and there is none | | runs | runs |
+//!
+//! In this order, each if it exists and its direction is in the interest. An event that means nothing to
+//! anybody can only be a hang-up or an error, which the system reports whatever it was asked for.
+
+use super::slot::Word;
+use crate::sys::Flags;
+
+/// What a descriptor is ready for, of what was asked.
+///
+/// ```no_run
+/// # use mainspring::{EventLoop, Interest};
+/// # let event_loop = EventLoop::new()?;
+/// # let stream = std::net::TcpStream::connect("localhost:80").unwrap();
+/// event_loop.cx().register_fd(stream, Interest::BOTH, |_, _, readiness| {
+///     if readiness.is_readable() {
+///         println!("something to read, or the end");
+///     }
+/// })?;
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Readiness {
+    is_readable: bool,
+    is_writable: bool,
+    is_error: bool,
+    is_hangup: bool,
+}
+
+impl Readiness {
+    /// None if there is nothing that was asked for.
+    pub(crate) fn new(flags: Flags, word: Word) -> Option<Self> {
+        let is_readable =
+            word.hears_read() && flags.has(Flags::READABLE.or(Flags::HANGUP).or(Flags::ERROR));
+        let is_writable = word.hears_write() && flags.has(Flags::WRITABLE.or(Flags::ERROR));
+        (is_readable || is_writable).then_some(Self {
+            is_readable,
+            is_writable,
+            is_error: flags.has(Flags::ERROR),
+            is_hangup: flags.has(Flags::HANGUP),
+        })
+    }
+
+    /// Reading will not block: there is something, or the end, or an error.
+    ///
+    /// ```
+    /// # fn f(readiness: mainspring::Readiness) {
+    /// if readiness.is_readable() { /* read */ }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_readable(self) -> bool {
+        self.is_readable
+    }
+
+    /// Writing will not block: there is room, or an error.
+    ///
+    /// ```
+    /// # fn f(readiness: mainspring::Readiness) {
+    /// if readiness.is_writable() { /* write */ }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_writable(self) -> bool {
+        self.is_writable
+    }
+
+    /// The descriptor is in error; `take_error` of a socket says which.
+    ///
+    /// ```
+    /// # fn f(readiness: mainspring::Readiness) {
+    /// if readiness.is_error() { /* find out and close */ }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_error(self) -> bool {
+        self.is_error
+    }
+
+    /// The other side is gone. What it sent before can still be read.
+    ///
+    /// ```
+    /// # fn f(readiness: mainspring::Readiness) {
+    /// if readiness.is_hangup() { /* read the rest */ }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn is_hangup(self) -> bool {
+        self.is_hangup
+    }
+}
+
+/// The callbacks that an event is for, in the order in which they are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Steps(u8);
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Step {
+    Error = 1,
+    Read = 1 << 1,
+    Write = 1 << 2,
+    /// The only callback of a strict registration.
+    All = 1 << 3,
+}
+
+impl Steps {
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) fn new(flags: Flags, word: Word) -> Self {
+        let Some(readiness) = Readiness::new(flags, word) else {
+            let is_error = flags.has(Flags::ERROR) && word.hears_error();
+            return if is_error { Self(Step::Error as u8) } else { Self::NONE };
+        };
+        if word.is_strict() {
+            return Self(Step::All as u8);
+        }
+        if readiness.is_error && word.hears_error() {
+            return Self(Step::Error as u8);
+        }
+        let read = if readiness.is_readable { Step::Read as u8 } else { 0 };
+        let write = if readiness.is_writable { Step::Write as u8 } else { 0 };
+        Self(read | write)
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The first one, and the rest.
+    pub(crate) fn split(self) -> Option<(Step, Self)> {
+        [Step::Error, Step::Read, Step::Write, Step::All]
+            .into_iter()
+            .find(|step| self.0 & *step as u8 != 0)
+            .map(|step| (step, Self(self.0 & !(step as u8))))
+    }
+}

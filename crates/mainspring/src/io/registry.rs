@@ -1,0 +1,386 @@
+//! Registering, changing and removing, from any thread.
+//!
+//! Each operation holds the table's lock from its look at the table until the system has answered. None
+//! waits for the loop: the lock is not held while that waits or runs a callback.
+
+use std::io;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::sync::Arc;
+
+use super::slot::{Entry, Token, Word};
+use super::table::Table;
+use crate::shared::Shared;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
+use crate::sys::Poller;
+use crate::{Error, FastPathMode, Interest};
+
+/// What a loop shares with its handles about descriptors.
+#[derive(Default)]
+pub(crate) struct Io {
+    table: Mutex<Table>,
+    /// How many are registered, which decides what a sleep blocks on. Written under the lock.
+    registered: AtomicUsize,
+    /// How many keep the loop alive. Written under the lock.
+    referenced: AtomicUsize,
+    /// Whether the loop's thread has slots to empty. Written under the lock.
+    has_ended: AtomicBool,
+}
+
+impl Io {
+    #[inline]
+    pub(crate) fn is_used(&self) -> bool {
+        self.registered.load(Ordering::Relaxed) != 0
+    }
+
+    /// How many can cause a callback that the loop is to wait for.
+    pub(crate) fn referenced(&self) -> usize {
+        // Acquire: the partner is the Release in `count`. What was queued before the last one was removed is
+        // found.
+        self.referenced.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
+        lock(&self.table)
+    }
+
+    /// Notes that a word changes, under the lock. True if nothing keeps the loop alive any more by that.
+    fn count(&self, from: Option<Word>, to: Option<Word>) -> bool {
+        let keeps = |word: Option<Word>| word.is_some_and(Word::keeps_alive);
+        match (keeps(from), keeps(to)) {
+            (false, true) => {
+                self.referenced.fetch_add(1, Ordering::Relaxed);
+                false
+            }
+            // Release: the partner is the Acquire in `referenced`.
+            (true, false) => self.referenced.fetch_sub(1, Ordering::Release) == 1,
+            _ => false,
+        }
+    }
+}
+
+/// How to register a descriptor that is registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    Refuse,
+    Replace,
+}
+
+/// A descriptor by the number that it was registered with.
+fn borrow(fd: &RawFd) -> BorrowedFd<'_> {
+    // SAFETY: the number came from a descriptor, so it is not -1. It may have been closed since: it is given
+    // to the system's poller only, which answers with an error, or finds the registration of a descriptor
+    // that somebody else has under this number now, if there is one in this very poller.
+    unsafe { BorrowedFd::borrow_raw(*fd) }
+}
+
+/// Whether the system's answer is that there is no such registration.
+fn is_gone(error: &io::Error) -> bool {
+    /// `EBADF` wherever there are such numbers.
+    const BAD_DESCRIPTOR: i32 = 9;
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(BAD_DESCRIPTOR)
+}
+
+impl Shared {
+    /// Registers a descriptor. On failure nothing has changed, and the entry comes back.
+    pub(crate) fn register(
+        &self,
+        word: Word,
+        existing: Existing,
+        entry: Entry,
+    ) -> Result<Token, (Error, Entry)> {
+        let raw = entry.fd;
+        let fd = borrow(&raw);
+        let mut table = self.io.lock();
+        let poller = match self.poller_for(&table) {
+            Ok(poller) => poller,
+            Err(error) => return Err((error, entry)),
+        };
+        let old = table.token(raw);
+        let token = match table.claim(entry, word) {
+            Ok(token) => token,
+            Err((error, entry)) => return Err((error.into(), entry)),
+        };
+        let interest = word.request();
+        let add = || poller.add(fd, token.0, interest);
+        let modify = || poller.modify(fd, token.0, interest);
+        let done = match (old, existing) {
+            // The table does not know it, but the system may: somebody has put another descriptor of the
+            // same file under the number of one that was closed before it was removed.
+            (None, _) => match add() {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => modify(),
+                result => result,
+            },
+            // The table knows it, but the system may not: it was closed, and the number belongs to another
+            // one now.
+            (Some(_), Existing::Refuse) => match add() {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let entry = table.unclaim(token);
+                    return Err((Error::FdAlreadyRegistered, entry));
+                }
+                result => result,
+            },
+            (Some(_), Existing::Replace) => match modify() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => add(),
+                result => result,
+            },
+        };
+        if let Err(error) = done {
+            let entry = table.unclaim(token);
+            return Err((error.into(), entry));
+        }
+        let replaced = old.map(|old| self.end(&mut table, raw, old));
+        table.install(raw, token);
+        self.io.count(None, Some(word));
+        let is_first = self.io.registered.swap(table.len(), Ordering::Relaxed) == 0;
+        drop(table);
+        if is_first && !self.owner.is_current() {
+            // It may be about to park, where it would not hear of the descriptor.
+            self.wake();
+        }
+        if let Some(replaced) = replaced {
+            self.dispose(replaced);
+        }
+        Ok(token)
+    }
+
+    /// The poller, if registering is possible.
+    fn poller_for(&self, table: &Table) -> Result<Arc<Poller>, Error> {
+        if table.is_closed || self.state().is_ending() {
+            return Err(Error::Terminated);
+        }
+        if self.fast_path() == FastPathMode::Forced {
+            return Err(Error::FastPathIncompatible);
+        }
+        self.sleep.open_source()
+    }
+
+    /// Ends a registration, in the table only.
+    fn end(&self, table: &mut Table, fd: RawFd, token: Token) -> Ended {
+        let word = table.live(token).map(|(_, word)| word);
+        table.end(fd, token);
+        let is_last = self.io.count(word, None);
+        self.io.registered.store(table.len(), Ordering::Relaxed);
+        if self.owner.is_current() {
+            // SAFETY: this is the loop's thread.
+            return Ended { entry: unsafe { table.empty(token.index()) }, is_left: false, is_last };
+        }
+        table.leave(token);
+        self.io.has_ended.store(true, Ordering::Relaxed);
+        Ended { entry: None, is_left: true, is_last }
+    }
+
+    /// Drops what was registered, without the lock; or has the loop do that.
+    pub(crate) fn dispose(&self, ended: Ended) {
+        if ended.is_left {
+            if ended.is_last {
+                self.wake();
+            } else {
+                self.sleep.notify();
+            }
+        }
+        drop(ended.entry);
+    }
+
+    /// Removes what is registered for a descriptor. Its callbacks and its source are dropped, by the loop's
+    /// thread. None if there is nothing.
+    pub(crate) fn unregister(&self, fd: RawFd) -> Result<Ended, Error> {
+        let mut table = self.io.lock();
+        if table.is_closed {
+            return Err(Error::PollerClosed);
+        }
+        let token = table.token(fd).ok_or(Error::FdNotRegistered)?;
+        Ok(self.remove(&mut table, fd, token))
+    }
+
+    /// Removes a registration, if it is live.
+    pub(crate) fn unregister_token(&self, fd: RawFd, token: Token) -> Option<Ended> {
+        let mut table = self.io.lock();
+        table.live(token)?;
+        Some(self.remove(&mut table, fd, token))
+    }
+
+    fn remove(&self, table: &mut Table, fd: RawFd, token: Token) -> Ended {
+        if let Some(poller) = self.sleep.poller() {
+            // The table is the authority: what the system says does not matter.
+            let _ = poller.delete(borrow(&fd));
+        }
+        self.end(table, fd, token)
+    }
+
+    /// Changes the interest, and arms a one-shot again.
+    pub(crate) fn modify(
+        &self,
+        fd: RawFd,
+        token: Option<Token>,
+        interest: Interest,
+    ) -> Result<(), Error> {
+        self.change(fd, token, |word| word.with_interest(interest), true)
+    }
+
+    /// Whether it keeps the loop alive.
+    pub(crate) fn reference(
+        &self,
+        fd: RawFd,
+        token: Option<Token>,
+        is_referenced: bool,
+    ) -> Result<(), Error> {
+        self.change(fd, token, |word| word.with_referenced(is_referenced), false)
+    }
+
+    /// Changes the word of a registration: that with the token, or else that of the descriptor.
+    fn change(
+        &self,
+        fd: RawFd,
+        token: Option<Token>,
+        change: impl FnOnce(Word) -> Word,
+        tell: bool,
+    ) -> Result<(), Error> {
+        let mut table = self.io.lock();
+        if table.is_closed {
+            return Err(Error::PollerClosed);
+        }
+        let token = token.or_else(|| table.token(fd)).ok_or(Error::FdNotRegistered)?;
+        let (slot, word) = table.live(token).ok_or(Error::FdNotRegistered)?;
+        let new = change(word);
+        if tell {
+            let poller = self.sleep.poller().ok_or(Error::PollerClosed)?;
+            // Before the system is told, so that the event that follows finds it.
+            slot.store(new);
+            if let Err(error) = poller.modify(borrow(&fd), token.0, new.request()) {
+                slot.store(word);
+                if !is_gone(&error) {
+                    return Err(error.into());
+                }
+                // It was closed: there is nothing left that could be changed.
+                let ended = self.end(&mut table, fd, token);
+                drop(table);
+                self.dispose(ended);
+                return Err(Error::FdNotRegistered);
+            }
+        } else {
+            slot.store(new);
+        }
+        let is_last = self.io.count(Some(word), Some(new));
+        drop(table);
+        if is_last && !self.owner.is_current() {
+            self.wake();
+        }
+        Ok(())
+    }
+
+    /// A one-shot is about to be delivered. False if it has been already. For the loop's thread.
+    pub(crate) fn disarm(&self, fd: RawFd, token: Token) -> bool {
+        let table = self.io.lock();
+        let Some((slot, word)) = table.live(token).filter(|(_, word)| word.is_armed()) else {
+            return false;
+        };
+        let new = word.disarmed().with_muted(false);
+        slot.store(new);
+        self.io.count(Some(word), Some(new));
+        if word.is_muted() {
+            self.tell(fd, token, new);
+        }
+        true
+    }
+
+    /// Has the system report edges only, or not any more. For the loop's thread.
+    pub(crate) fn mute(&self, fd: RawFd, token: Token, is_muted: bool) {
+        let table = self.io.lock();
+        let Some((slot, word)) = table.live(token) else { return };
+        let new = word.with_muted(is_muted);
+        if new != word && word.is_armed() {
+            slot.store(new);
+            self.tell(fd, token, new);
+        }
+    }
+
+    /// Tells the system of a change that may fail: then it goes on to report what it did.
+    fn tell(&self, fd: RawFd, token: Token, word: Word) {
+        if let Some(poller) = self.sleep.poller() {
+            let _ = poller.modify(borrow(&fd), token.0, word.request());
+        }
+    }
+
+    /// Takes out what other threads removed. For the loop's thread.
+    pub(crate) fn take_ended(&self) -> Vec<Entry> {
+        let mut table = self.io.lock();
+        self.io.has_ended.store(false, Ordering::Relaxed);
+        // SAFETY: this is the loop's thread.
+        unsafe { table.empty_ended() }
+    }
+
+    /// Registers everything with a new poller, because the old one reports what was removed: a descriptor
+    /// was closed before that, and another one of the same file, perhaps in another process, keeps what
+    /// the system knows. Nothing else gets rid of it. For the loop's thread.
+    pub(crate) fn rebuild_poller(&self) -> io::Result<()> {
+        let mut table = self.io.lock();
+        if table.is_closed {
+            return Ok(());
+        }
+        let poller = Poller::new()?;
+        let mut closed = Vec::new();
+        for (fd, token) in table.all() {
+            let Some((_, word)) = table.live(token) else { continue };
+            match poller.add(borrow(&fd), token.0, word.request()) {
+                Ok(()) => {}
+                Err(error) if is_gone(&error) => closed.push((fd, token)),
+                Err(error) => return Err(error),
+            }
+        }
+        self.sleep.replace_source(poller);
+        let ended: Vec<_> =
+            closed.into_iter().map(|(fd, token)| self.end(&mut table, fd, token)).collect();
+        drop(table);
+        ended.into_iter().for_each(|ended| self.dispose(ended));
+        Ok(())
+    }
+
+    /// Accepts no more registrations. Those that are there are dropped by the loop's thread.
+    pub(crate) fn close_table(&self) {
+        self.io.lock().is_closed = true;
+    }
+
+    /// Accepts no more registrations, and takes out those that are there. For the loop's thread.
+    pub(crate) fn empty_table(&self) -> Vec<Entry> {
+        let mut table = self.io.lock();
+        // SAFETY: this is the loop's thread.
+        let entries = unsafe { table.empty_all() };
+        self.io.registered.store(0, Ordering::Relaxed);
+        self.io.referenced.store(0, Ordering::Relaxed);
+        self.io.has_ended.store(false, Ordering::Relaxed);
+        entries
+    }
+
+    /// Changes the mode, unless descriptors are in the way.
+    pub(crate) fn set_fast_path(&self, mode: FastPathMode) -> Result<(), Error> {
+        let table = self.io.lock();
+        if self.state().is_ending() {
+            return Err(Error::Terminated);
+        }
+        match mode {
+            FastPathMode::Forced if table.len() != 0 => return Err(Error::FastPathIncompatible),
+            FastPathMode::Disabled => drop(self.sleep.open_source()?),
+            FastPathMode::Forced | FastPathMode::Auto => {}
+        }
+        self.store_fast_path(mode);
+        drop(table);
+        self.wake();
+        Ok(())
+    }
+}
+
+/// A registration that was removed.
+#[must_use]
+pub(crate) struct Ended {
+    /// On the loop's thread: what there was.
+    entry: Option<Entry>,
+    /// Elsewhere: it was left to the loop's thread.
+    is_left: bool,
+    /// Nothing keeps the loop alive any more.
+    is_last: bool,
+}

@@ -1,0 +1,36 @@
+//! What a poller reports.
+
+/// What is to be said about a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    pub(crate) const NOTHING: Self = Self(0);
+    pub(crate) const READABLE: Self = Self(1);
+    pub(crate) const WRITABLE: Self = Self(1 << 1);
+    pub(crate) const ERROR: Self = Self(1 << 2);
+    pub(crate) const HANGUP: Self = Self(1 << 3);
+    /// The other flags say more than is known for certain.
+    pub(crate) const UNSURE: Self = Self(1 << 4);
+
+    /// These flags, if the condition holds.
+    pub(crate) const fn when(self, condition: bool) -> Self {
+        if condition { self } else { Self::NOTHING }
+    }
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether one of these is set.
+    pub(crate) const fn has(self, any: Self) -> bool {
+        self.0 & any.0 != 0
+    }
+}
+
+/// An event of a registration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) token: u64,
+    pub(crate) flags: Flags,
+}

@@ -374,14 +374,17 @@ mod with_faults {
         }
         let count = || std::fs::read_dir("/proc/self/fd").unwrap().count();
         let before = count();
-        for call in [Call::Poller, Call::Eventfd, Call::Timerfd, Call::Add].repeat(10) {
+        // The portable poller is made by a crate, in one go.
+        let native = [Call::Poller, Call::Eventfd, Call::Timerfd, Call::Add];
+        let calls = if cfg!(mainspring_portable) { &native[..1] } else { &native };
+        for &call in calls.repeat(10).iter() {
             inject(call, Errno::MFILE);
             let error = EventLoop::builder().fast_path(FastPathMode::Disabled).build().unwrap_err();
             assert!(matches!(error, crate::Error::Io(_)), "{error}");
             assert_eq!(count(), before);
         }
         let event_loop = EventLoop::new().unwrap();
-        inject(Call::Eventfd, Errno::MFILE);
+        inject(Call::Poller, Errno::MFILE);
         let handle = event_loop.handle();
         assert!(handle.set_fast_path(FastPathMode::Disabled).is_err());
         assert_eq!(handle.fast_path(), FastPathMode::Auto, "nothing was changed");

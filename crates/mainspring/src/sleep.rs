@@ -148,19 +148,20 @@ impl Sleep {
         deadline: Option<i64>,
         has_work: impl FnOnce() -> bool,
     ) -> Result<(), Error> {
-        self.sleep(Via::Park, has_work, || {
+        let park = || {
             self.parker.park(deadline);
             Ok(())
-        })
+        };
+        self.sleep(Via::Park, has_work, park).map(drop)
     }
 
-    /// Waits in the poller, likewise.
+    /// Waits in the poller, likewise. False if it did not even look into it.
     pub(crate) fn poll(
         &self,
         events: &mut Events,
         deadline: Option<i64>,
         has_work: impl FnOnce() -> bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         self.sleep(Via::Poll, has_work, || {
             // The lock is not held while waiting.
             self.poller().ok_or(Error::PollerClosed)?.wait(events, deadline)?;
@@ -173,19 +174,19 @@ impl Sleep {
         via: Via,
         has_work: impl FnOnce() -> bool,
         block: impl FnOnce() -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         self.probes.reach(Point::BeforeSleep);
         if !self.state.fall_asleep(via) {
-            return Ok(());
+            return Ok(false);
         }
         self.probes.reach(Point::SleepPublished);
         // Partner: the fence in `notify`.
         fence(Ordering::SeqCst);
         let blocked = if has_work() {
-            Ok(())
+            Ok(false)
         } else {
             self.probes.reach(Point::BeforeBlock);
-            block()
+            block().map(|()| true)
         };
         self.probes.reach(Point::AfterBlock);
         self.state.wake_up();

@@ -362,7 +362,7 @@ impl Cx {
         if !local.shared.io.is_used() || !local.may_go_on() {
             return Ok(());
         }
-        local.watchers.fill(|events| local.shared.sleep.look(events))
+        local.watchers.fill(|events| local.shared.sleep.look(events).map(|()| true)).map(drop)
     }
 
     /// Blocks.
@@ -380,7 +380,9 @@ impl Cx {
         match via {
             Via::Park => sleep.park(deadline, || local.has_work()),
             Via::Poll => {
-                local.watchers.fill(|events| sleep.poll(events, deadline, || local.has_work()))
+                let poll = |events: &mut _| sleep.poll(events, deadline, || local.has_work());
+                // Work that comes at the last moment does not keep the descriptors from being looked at.
+                if local.watchers.fill(poll)? { Ok(()) } else { self.look() }
             }
         }
     }

@@ -239,11 +239,11 @@ fn exhaust_descriptors(variant: Variant) {
     while let Ok(file) = open() {
         files.push(file);
     }
-    for attempt in 0..100 {
-        // None is left, or one, so that it is the second that fails.
-        match attempt % 2 {
-            0 => drop(files.pop()),
-            _ => files.push(open().unwrap()),
+    for attempt in 0..99 {
+        // None, one or two are left, so that it is the first, the second or the third that fails.
+        match attempt % 3 {
+            0 | 1 => drop(files.pop()),
+            _ => files.extend([open().unwrap(), open().unwrap()]),
         }
         // Refused as a whole, and the mode is as before.
         let error = parked.handle().set_fast_path(FastPathMode::Disabled).unwrap_err();
@@ -255,9 +255,9 @@ fn exhaust_descriptors(variant: Variant) {
         }
     }
     // Had one been left open, then these could not be had.
-    files.truncate(files.len() - 2);
+    files.truncate(files.len() - 3);
     drop(variant.build());
-    files.extend([open().unwrap(), open().unwrap()]);
+    files.extend([open().unwrap(), open().unwrap(), open().unwrap()]);
     assert!(open().is_err());
     parked.cx().submit(|cx| cx.shutdown()).unwrap();
     parked.run().unwrap();

@@ -64,18 +64,20 @@ impl Watchers {
         self.next.get() != self.end.get() || !self.steps.get().is_empty()
     }
 
-    /// Has the buffer filled.
+    /// Has the buffer filled by a poll that says whether it did that.
     pub(crate) fn fill(
         &self,
-        poll: impl FnOnce(&mut Events) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        poll: impl FnOnce(&mut Events) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
         let mut events = self.events.borrow_mut();
         let events = events.get_or_insert_with(Events::new);
         self.next.set(0);
         self.end.set(0);
-        poll(events)?;
-        self.end.set(events.len());
-        Ok(())
+        let is_filled = poll(events)?;
+        if is_filled {
+            self.end.set(events.len());
+        }
+        Ok(is_filled)
     }
 
     /// The next callback to run.

@@ -28,6 +28,8 @@
 //!   reported once more by that.
 
 mod dispatch;
+#[cfg(all(test, not(loom), target_os = "linux"))]
+mod faults;
 mod interest;
 mod readiness;
 mod register;

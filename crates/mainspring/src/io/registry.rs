@@ -283,27 +283,27 @@ impl Shared {
         slot.store(new);
         self.io.count(Some(word), Some(new));
         if word.is_muted() {
+            // If that fails, edges are reported, and not delivered.
             self.tell(fd, token, new);
         }
         true
     }
 
-    /// Has the system report edges only, or not any more. For the loop's thread.
+    /// Has the system report edges only, or not any more. If the system refuses, the next event is a reason to
+    /// try again. For the loop's thread.
     pub(crate) fn mute(&self, fd: RawFd, token: Token, is_muted: bool) {
         let table = self.io.lock();
         let Some((slot, word)) = table.live(token) else { return };
         let new = word.with_muted(is_muted);
-        if new != word && word.is_armed() {
+        if new != word && word.is_armed() && self.tell(fd, token, new) {
             slot.store(new);
-            self.tell(fd, token, new);
         }
     }
 
-    /// Tells the system of a change that may fail: then it goes on to report what it did.
-    fn tell(&self, fd: RawFd, token: Token, word: Word) {
-        if let Some(poller) = self.sleep.poller() {
-            let _ = poller.modify(borrow(&fd), token.0, word.request());
-        }
+    /// Tells the system of a change that does not matter to the user. False if it refuses.
+    fn tell(&self, fd: RawFd, token: Token, word: Word) -> bool {
+        let poller = self.sleep.poller();
+        poller.is_some_and(|poller| poller.modify(borrow(&fd), token.0, word.request()).is_ok())
     }
 
     /// Takes out what other threads removed. For the loop's thread.

@@ -1,15 +1,27 @@
 //! The system calls of the Linux backend. A test can make each of them fail.
 
+use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{EventfdFlags, epoll};
+use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 
 #[cfg(test)]
 use super::faults::{self, Call};
 
 type Result<T> = rustix::io::Result<T>;
+
+/// Makes a call that is interrupted again.
+pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            result => return Ok(result?),
+        }
+    }
+}
 
 pub(super) fn eventfd() -> Result<OwnedFd> {
     #[cfg(test)]

@@ -9,10 +9,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::epoll::{self, EventFlags};
-use rustix::io::Errno;
 
+use super::call::{self, uninterrupted};
 use super::timerfd::Timer;
-use super::{AT_ONCE, Event, Flags, call};
+use super::{AT_ONCE, Event, Flags};
 use crate::Interest;
 
 /// All bits of a token come back.
@@ -31,16 +31,6 @@ pub(crate) struct Poller {
     epoll: OwnedFd,
     wake: OwnedFd,
     timer: Timer,
-}
-
-/// Makes a call that is interrupted again.
-fn uninterrupted<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            result => return Ok(result?),
-        }
-    }
 }
 
 fn flags_of(interest: Interest) -> EventFlags {
@@ -166,6 +156,7 @@ mod tests {
     use super::*;
     use crate::sys;
     use crate::sys::faults::{Call, clear, inject};
+    use rustix::io::Errno;
 
     fn poller() -> (Poller, Events) {
         (Poller::new().unwrap(), Events::new())

@@ -42,11 +42,23 @@ const CAPACITY: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 #[derive(Debug)]
 pub(crate) struct Poller(polling::Poller);
 
+/// Makes a call that is interrupted again.
+fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
 impl Poller {
     pub(crate) fn new() -> io::Result<Self> {
-        #[cfg(test)]
-        faults::check(Call::Poller)?;
-        Ok(Self(polling::Poller::new()?))
+        uninterrupted(|| {
+            #[cfg(test)]
+            faults::check(Call::Poller)?;
+            Ok(Self(polling::Poller::new()?))
+        })
     }
 
     /// What the crate is to be told.
@@ -76,11 +88,13 @@ impl Poller {
 
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {
         let (event, mode) = self.request(token, interest)?;
-        #[cfg(test)]
-        faults::check(Call::Add)?;
-        // SAFETY: the table removes the descriptor before the loop drops it, and otherwise whoever
-        // registered it promised to keep it open. The systems forget one that is closed all the same.
-        unsafe { self.0.add_with_mode(&fd, event, mode) }
+        uninterrupted(|| {
+            #[cfg(test)]
+            faults::check(Call::Add)?;
+            // SAFETY: the table removes the descriptor before the loop drops it, and otherwise whoever
+            // registered it promised to keep it open. The systems forget one that is closed all the same.
+            unsafe { self.0.add_with_mode(&fd, event, mode) }
+        })
     }
 
     pub(crate) fn modify(
@@ -90,21 +104,27 @@ impl Poller {
         interest: Interest,
     ) -> io::Result<()> {
         let (event, mode) = self.request(token, interest)?;
-        #[cfg(test)]
-        faults::check(Call::Modify)?;
-        self.0.modify_with_mode(fd, event, mode)
+        uninterrupted(|| {
+            #[cfg(test)]
+            faults::check(Call::Modify)?;
+            self.0.modify_with_mode(fd, event, mode)
+        })
     }
 
     pub(crate) fn delete(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        #[cfg(test)]
-        faults::check(Call::Delete)?;
-        self.0.delete(fd)
+        uninterrupted(|| {
+            #[cfg(test)]
+            faults::check(Call::Delete)?;
+            self.0.delete(fd)
+        })
     }
 
     pub(crate) fn wake(&self) -> io::Result<()> {
-        #[cfg(test)]
-        faults::check(Call::Write)?;
-        self.0.notify()
+        uninterrupted(|| {
+            #[cfg(test)]
+            faults::check(Call::Write)?;
+            self.0.notify()
+        })
     }
 
     pub(crate) fn wait(&self, events: &mut Events, deadline: Option<i64>) -> io::Result<()> {
@@ -118,13 +138,11 @@ impl Poller {
                 Some(Duration::from_nanos(left.unsigned_abs()))
             }
         };
-        #[cfg(test)]
-        match faults::check(Call::Wait) {
-            // The crate deals with it.
-            Ok(()) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        self.0.wait(&mut events.found, timeout)?;
+        uninterrupted(|| {
+            #[cfg(test)]
+            faults::check(Call::Wait)?;
+            self.0.wait(&mut events.found, timeout)
+        })?;
         events.list.extend(events.found.iter().map(|event| {
             let is_error = event.is_err().unwrap_or(false);
             let is_hangup = event.is_interrupt();

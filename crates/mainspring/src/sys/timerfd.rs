@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::io::Errno;
 use rustix::time::{Itimerspec, Timespec};
 
-use super::call;
+use super::call::{self, uninterrupted};
 
 /// Not armed.
 const NEVER: i64 = i64::MAX;
@@ -29,7 +28,7 @@ unsafe impl Sync for Timer {}
 
 impl Timer {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { fd: call::timerfd()?, armed: Cell::new(NEVER) })
+        Ok(Self { fd: uninterrupted(call::timerfd)?, armed: Cell::new(NEVER) })
     }
 
     /// Makes sure that it becomes readable not later than at `deadline`, or not at all without one. For the
@@ -57,12 +56,7 @@ impl Timer {
         let it_value = Timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 };
         let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         let new = Itimerspec { it_interval, it_value };
-        loop {
-            match call::settime(&self.fd, &new) {
-                Err(Errno::INTR) => {}
-                result => return Ok(result?),
-            }
-        }
+        uninterrupted(|| call::settime(&self.fd, &new))
     }
 }
 

@@ -6,13 +6,15 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mainspring::{EventLoop, FastPathMode, Handle, LoopState};
+use mainspring::{EventLoop, FastPathMode, Handle, LoopState, Watch};
 
 const KEY: &str = "MAINSPRING_SYSCALLS";
 
@@ -82,6 +84,7 @@ fn the_scenario() {
         "asleep" => asleep(mode),
         "idle" => idle(mode),
         "timer" => timer(mode),
+        "echo" => echo(),
         _ => unreachable!(),
     }
 }
@@ -233,6 +236,37 @@ fn timer(mode: FastPathMode) {
     thread.join().unwrap();
 }
 
+const MESSAGES: usize = 1_000;
+
+/// A loop that sends back what it is sent, one message after the other.
+fn echo() {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let (send, receive) = std::sync::mpsc::channel();
+    let thread = thread::spawn(move || {
+        let event_loop = EventLoop::new().unwrap();
+        let watch = Watch::new().read(move |cx, mut stream: &UnixStream| {
+            let mut bytes = [0; 64];
+            match stream.read(&mut bytes).unwrap() {
+                0 => cx.shutdown(),
+                n => stream.write_all(&bytes[..n]).unwrap(),
+            }
+        });
+        event_loop.cx().watch(ours, watch).unwrap();
+        send.send(event_loop.handle()).unwrap();
+        mark("echo");
+        event_loop.run().unwrap();
+        mark("end");
+    });
+    let handle: Handle = receive.recv().unwrap();
+    wait_until(|| handle.state() == LoopState::Sleeping);
+    for _ in 0..MESSAGES {
+        theirs.write_all(&[1; 64]).unwrap();
+        theirs.read_exact(&mut [0; 64]).unwrap();
+    }
+    drop(theirs);
+    thread.join().unwrap();
+}
+
 const MODES: [FastPathMode; 2] = [FastPathMode::Auto, FastPathMode::Disabled];
 
 // spec: WK-2
@@ -304,7 +338,8 @@ fn a_deadline_that_stays_the_earliest_is_armed_once() {
     let [section] = &sections[..] else { panic!("one section") };
     let count =
         |name: &str| section.calls.iter().filter(|(_, call)| call.starts_with(name)).count();
-    assert!(count("ppoll(") + count("poll(") >= TICKS / 2, "it slept in most ticks");
+    assert!(count("epoll_") >= TICKS / 2, "it slept in most ticks");
+    assert_eq!(count("read("), 0, "a wake is consumed by the poll itself");
     assert_eq!(count("timerfd_settime("), 1);
     assert_eq!(count("timerfd_gettime("), 0);
     assert!(section.calls.iter().any(|(_, call)| call.contains("TFD_TIMER_ABSTIME")));
@@ -321,4 +356,24 @@ fn a_parked_loop_needs_no_descriptor_for_its_deadline() {
     // The thread's timer slack is asked for once, and memory.
     assert!(strange.len() < 10, "{strange:?}");
     assert!(!strange.iter().any(|(_, call)| call.starts_with("timerfd")), "{strange:?}");
+}
+
+// spec: IO-3, M1-2.5
+#[test]
+#[ignore = "needs strace: run by tools/test"]
+fn a_message_costs_one_look_one_read_and_one_write() {
+    let sections = trace("echo", FastPathMode::Auto);
+    let [section] = &sections[..] else { panic!("one section") };
+    let count = |names: &[&str]| {
+        let is_one = |call: &str| names.iter().any(|name| call.starts_with(name));
+        section.calls.iter().filter(|(_, call)| is_one(call)).count()
+    };
+    // The last read finds the end.
+    assert_eq!(count(&["read(", "recvfrom("]), MESSAGES + 1);
+    assert_eq!(count(&["write(", "sendto("]), MESSAGES);
+    assert_eq!(count(&["epoll_wait(", "epoll_pwait"]), MESSAGES + 1);
+    assert_eq!(count(&["epoll_ctl(", "timerfd_"]), 0);
+    assert!(count(&["futex("]) <= 1, "those who wait for the end are told of it");
+    let all = section.calls.len();
+    assert!(all < 3 * MESSAGES + 40, "{all} calls, with those that end the loop");
 }

@@ -80,6 +80,11 @@ impl Interest {
         Self(self.0 & other.0)
     }
 
+    /// Neither edge-triggered nor one-shot.
+    pub(crate) const fn is_level(self) -> bool {
+        self.mode().0 == 0
+    }
+
     const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }

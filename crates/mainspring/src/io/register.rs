@@ -194,7 +194,8 @@ impl Handle {
 
     /// Changes what is asked for, directions and triggering alike, and arms a one-shot again.
     ///
-    /// It takes effect at once, also if the loop is blocked.
+    /// It takes effect at once, also if the loop is blocked. A level-triggered interest that is asked for
+    /// already costs no system call.
     ///
     /// # Errors
     ///

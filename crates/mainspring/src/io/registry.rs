@@ -247,7 +247,9 @@ impl Shared {
         let token = token.or_else(|| table.token(fd)).ok_or(Error::FdNotRegistered)?;
         let (slot, word) = table.live(token).ok_or(Error::FdNotRegistered)?;
         let new = change(word);
-        if tell {
+        // An edge-triggered or one-shot interest is armed again even if it is the same.
+        let is_same = new.request() == word.request() && new.request().is_level();
+        if tell && !is_same {
             let poller = self.sleep.poller().ok_or(Error::PollerClosed)?;
             // Before the system is told, so that the event that follows finds it.
             slot.store(new);

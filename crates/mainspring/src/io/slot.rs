@@ -156,14 +156,14 @@ impl Word {
 
     /// What the system is asked for.
     ///
-    /// What nobody hears is not asked for. Without any direction, and while muted, the system is to report
+    /// What nobody hears is not asked for. Without any callback, and while muted, the system is to report
     /// hang-ups and errors once and not for ever, which is what edges are. A muted one-shot is disarmed by
     /// the loop: if the system did it, the event that nobody listens to would use it up.
     pub(crate) fn request(self) -> Interest {
         let heard = self.heard();
         if !self.is_armed() {
             Interest::EDGE
-        } else if heard.is_none() || self.is_muted() {
+        } else if self.is_muted() || heard.is_none() && !self.hears_error() {
             heard | Interest::EDGE
         } else {
             heard | self.interest().mode()

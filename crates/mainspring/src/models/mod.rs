@@ -15,6 +15,7 @@
 //!   program that is checked, and add nothing to explore.
 
 mod inbox;
+mod io;
 mod park;
 mod ring;
 mod sleep;

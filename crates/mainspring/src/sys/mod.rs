@@ -24,7 +24,7 @@
 //!   and [`Flags`]. Errors and hang-ups are reported whatever the interest is. A backend that cannot tell
 //!   everything apart says [`Flags::UNSURE`], and the loop will [`ask`].
 //! * An interest is level-triggered, edge-triggered, one-shot (after one event nothing is reported until
-//!   `modify`), or both of the latter. An empty one is always edge-triggered.
+//!   `modify`), or both of the latter. An empty one is for errors and hang-ups alone.
 //! * Dropping a poller closes what `new` opened. It is never used after that: whoever uses it holds a
 //!   reference.
 //!
@@ -34,7 +34,7 @@
 //! | `portable` | elsewhere; `--cfg mainspring_portable`    | `polling`   | `Poller::notify`   | the crate's  |
 //! | `model`    | under loom                                | a condition variable | the same  | none         |
 //!
-//! What differs between the first two is on the page of [`portable`](self::poller)'s module.
+//! What differs between the first two is on the first page of `portable.rs`.
 //!
 //! The [`Parker`] is the other way to block, for a loop that has nothing to poll: the thread's own
 //! token, which is a futex on Linux and the best primitive of its kind elsewhere.

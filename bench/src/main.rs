@@ -1,15 +1,18 @@
 //! Runs mainspring beside its peers. See README.md.
 
+mod echo;
 mod measure;
 mod peers;
 mod report;
 mod suite;
+mod table;
 mod workloads;
 
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Args, Parser};
 use suite::{PeerName, Workload};
+use table::Table;
 
 #[global_allocator]
 static ALLOCATOR: measure::Counting = measure::Counting;
@@ -18,34 +21,60 @@ static ALLOCATOR: measure::Counting = measure::Counting;
 #[derive(Parser)]
 enum Arguments {
     /// Timers: setting and cancelling, firing, lateness, memory
-    Timers {
-        /// A few seconds, to see that everything works: the figures mean little
-        #[arg(long)]
-        quick: bool,
-        /// Also writes the figures to this file
-        #[arg(long, value_name = "FILE")]
-        json: Option<PathBuf>,
-        /// How often each peer runs each workload; 5, or 1 with --quick
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-        reps: Option<u32>,
+    Timers(Common),
+    /// Echo over TCP: requests per second, CPU time and system calls of the server
+    Echo {
+        #[command(flatten)]
+        common: Common,
+        /// How many connections there are
+        #[arg(long, value_name = "N", default_value_t = 64,
+            value_parser = clap::value_parser!(u16).range(1..=1_000))]
+        connections: u16,
     },
     /// Runs one workload with one peer, in this process
     #[command(hide = true)]
     Measure { peer: PeerName, workload: Workload, count: usize },
+    /// Is a server for as many connections, in this process, on this processor
+    #[command(hide = true)]
+    Serve { server: echo::Server, connections: usize, processor: Option<usize> },
+}
+
+#[derive(Args)]
+struct Common {
+    /// A few seconds, to see that everything works: the figures mean little
+    #[arg(long)]
+    quick: bool,
+    /// Also writes the figures to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// How often each peer runs each workload; 5, or 1 with --quick
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    reps: Option<u32>,
+}
+
+impl Common {
+    /// Runs a suite, and shows what it measured.
+    fn run(self, suite: impl FnOnce(usize, bool) -> Vec<Table>) -> std::io::Result<()> {
+        let repetitions = self.reps.map_or(if self.quick { 1 } else { 5 }, |reps| reps as usize);
+        let header = report::header(repetitions);
+        let tables = suite(repetitions, self.quick);
+        report::print(&header, &tables);
+        if let Some(path) = self.json {
+            std::fs::write(path, format!("{:#}\n", report::json(header, &tables)))?;
+        }
+        Ok(())
+    }
 }
 
 fn main() -> std::io::Result<()> {
     match Arguments::parse() {
-        Arguments::Timers { quick, json, reps } => {
-            let repetitions = reps.map_or(if quick { 1 } else { 5 }, |reps| reps as usize);
-            let tables = suite::timers(repetitions, quick);
-            let header = report::header(repetitions);
-            report::print(&header, &tables);
-            if let Some(path) = json {
-                std::fs::write(path, format!("{:#}\n", report::json(header, &tables)))?;
-            }
-        }
+        Arguments::Timers(common) => common.run(suite::timers)?,
+        Arguments::Echo { common, connections } => common
+            .run(|repetitions, quick| echo::echo(repetitions, quick, usize::from(connections)))?,
         Arguments::Measure { peer, workload, count } => suite::measure(peer, workload, count),
+        Arguments::Serve { server, connections, processor } => {
+            echo::serve(server, connections, processor);
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::measure::Random;
-use crate::suite::{LIMIT, PeerName, Table};
+use crate::table::{LIMIT, Table};
 
 /// What was measured, and where.
 pub fn header(repetitions: usize) -> Value {
@@ -17,6 +17,7 @@ pub fn header(repetitions: usize) -> Value {
             "mainspring": locked("mainspring"),
             "tokio": locked("tokio"),
             "libuv": libuv.to_string_lossy(),
+            "mio": locked("mio"),
             "calloop": locked("calloop"),
         },
         "processors": thread::available_parallelism().map_or(1, usize::from),
@@ -48,25 +49,34 @@ pub fn print(header: &Value, tables: &[Table]) {
     );
     let mut missing = false;
     for table in tables {
-        println!("\n{}", table.title());
+        println!("\n{}", table.title);
         for metric in &table.metrics {
-            println!("\n  {:<36}{:>12}{:>26}  of mainspring", metric.name, "median", "min .. max");
-            let ours = median(&metric.of(PeerName::Mainspring));
-            for &peer in table.peers() {
+            println!(
+                "\n  {:<36}{:>12}{:>26}  of {}",
+                metric.name, "median", "min .. max", table.reference
+            );
+            let reference = median(&metric.of(table.reference));
+            for &peer in &table.peers {
                 let values = metric.of(peer);
                 let Some(median) = median(&values) else {
                     missing = true;
-                    println!("    {:<34}{:>12}", peer.label(), "–");
+                    println!("    {peer:<34}{:>12}", "–");
                     continue;
                 };
                 let spread =
                     format!("{} .. {}", figure(values[0]), figure(values[values.len() - 1]));
-                let ratio = match ours {
-                    Some(ours) if ours > 0.0 => format!("{:.2}", median / ours),
+                let ratio = match reference {
+                    Some(reference) if reference > 0.0 => format!("{:.2}", median / reference),
                     _ => "–".to_owned(),
                 };
-                println!("    {:<34}{:>12}{spread:>26}{ratio:>15}", peer.label(), figure(median));
+                println!("    {peer:<34}{:>12}{spread:>26}{ratio:>15}", figure(median));
             }
+        }
+        if !table.notes.is_empty() {
+            println!();
+        }
+        for note in &table.notes {
+            println!("  {note}");
         }
     }
     if missing {
@@ -96,19 +106,23 @@ fn median(values: &[f64]) -> Option<f64> {
 
 pub fn json(header: Value, tables: &[Table]) -> Value {
     let mut rows = Vec::new();
+    let mut notes = Vec::new();
     for table in tables {
         for metric in &table.metrics {
-            for &peer in table.peers() {
+            for &peer in &table.peers {
                 let values = metric.of(peer);
                 rows.push(json!({
-                    "workload": table.title(),
+                    "workload": table.title,
                     "metric": metric.name,
-                    "peer": peer.label(),
+                    "peer": peer,
                     "median": median(&values),
                     "sorted": values,
                 }));
             }
         }
+        notes.extend(
+            table.notes.iter().map(|note| json!({ "workload": table.title, "note": note })),
+        );
     }
-    json!({ "header": header, "results": rows })
+    json!({ "header": header, "results": rows, "notes": notes })
 }

@@ -1,19 +1,16 @@
-//! Which peer runs which workload, in which order, each in a process of its own.
+//! Timers: which peer runs which workload, in which order, each in a process of its own.
 
 use std::collections::HashSet;
-use std::io::{IsTerminal, Read, Write};
+use std::io::Read;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use clap::ValueEnum;
 
 use crate::peers::{Calloop, Libuv, Mainspring, MainspringTimerfd, TokioFuture, TokioTask};
+use crate::table::{LIMIT, Table, progress, thousands};
 use crate::workloads;
-
-/// A peer that takes longer for one workload is stopped.
-pub const LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub enum PeerName {
@@ -91,55 +88,6 @@ pub fn measure(peer: PeerName, workload: Workload, count: usize) {
     }
 }
 
-/// A workload of a size, and what was measured.
-pub struct Table {
-    workload: Workload,
-    count: usize,
-    pub metrics: Vec<Metric>,
-}
-
-impl Table {
-    pub fn title(&self) -> String {
-        format!("{} timers: {}", thousands(self.count), self.workload.title())
-    }
-
-    pub fn peers(&self) -> &'static [PeerName] {
-        self.workload.peers()
-    }
-
-    fn add(&mut self, peer: PeerName, metric: &str, value: f64) {
-        let index = self.metrics.iter().position(|known| known.name == metric);
-        let index = index.unwrap_or_else(|| {
-            self.metrics.push(Metric { name: metric.to_owned(), samples: Vec::new() });
-            self.metrics.len() - 1
-        });
-        self.metrics[index].samples.push((peer, value));
-    }
-}
-
-pub struct Metric {
-    pub name: String,
-    /// In the order in which they were measured.
-    samples: Vec<(PeerName, f64)>,
-}
-
-impl Metric {
-    /// The values of a peer, sorted.
-    pub fn of(&self, peer: PeerName) -> Vec<f64> {
-        let mut values: Vec<_> =
-            self.samples.iter().filter(|sample| sample.0 == peer).map(|sample| sample.1).collect();
-        values.sort_by(f64::total_cmp);
-        values
-    }
-}
-
-fn thousands(count: usize) -> String {
-    if count < 1000 {
-        return count.to_string();
-    }
-    format!("{},{:03}", thousands(count / 1000), count % 1000)
-}
-
 /// Runs everything about timers, `repetitions` times, the peers taking turns.
 pub fn timers(repetitions: usize, quick: bool) -> Vec<Table> {
     let sizes: &[(Workload, usize)] = if quick {
@@ -161,26 +109,25 @@ pub fn timers(repetitions: usize, quick: bool) -> Vec<Table> {
             (Workload::Memory, 1_000_000),
         ]
     };
-    let mut tables: Vec<_> = sizes
-        .iter()
-        .map(|&(workload, count)| Table { workload, count, metrics: Vec::new() })
-        .collect();
+    let mut tables: Vec<_> =
+        sizes.iter().map(|&(workload, count)| table(workload, count)).collect();
     let mut stopped = HashSet::new();
     for repetition in 1..=repetitions {
         for (index, table) in tables.iter_mut().enumerate() {
-            for &peer in table.peers() {
+            let (workload, count) = sizes[index];
+            for &peer in workload.peers() {
                 if stopped.contains(&(index, peer)) {
                     continue;
                 }
                 progress(&format!(
                     "{repetition} of {repetitions}: {}, {}",
-                    table.title(),
+                    table.title,
                     peer.label()
                 ));
-                let (output, ended) = child(peer, table.workload, table.count);
+                let (output, ended) = child(peer, workload, count);
                 for line in output.lines() {
                     let (metric, value) = line.split_once('\t').expect("a metric and its value");
-                    table.add(peer, metric, value.parse().expect("a number"));
+                    table.add(peer.label(), metric, value.parse().expect("a number"));
                 }
                 if !ended {
                     stopped.insert((index, peer));
@@ -190,6 +137,12 @@ pub fn timers(repetitions: usize, quick: bool) -> Vec<Table> {
     }
     progress("");
     tables
+}
+
+fn table(workload: Workload, count: usize) -> Table {
+    let title = format!("{} timers: {}", thousands(count), workload.title());
+    let peers = workload.peers().iter().map(|peer| peer.label()).collect();
+    Table::new(title, peers, PeerName::Mainspring.label())
 }
 
 /// Measures in a process of its own. Returns what it wrote, and whether it came to its end.
@@ -221,18 +174,4 @@ fn child(peer: PeerName, workload: Workload, count: usize) -> (String, bool) {
     let status = child.wait().expect("it is ours");
     assert!(status.success() || !in_time, "{} failed at {workload:?}: {status}", peer.label());
     (output, in_time)
-}
-
-/// Shows what is going on: on a terminal in one line, elsewhere in one line each.
-fn progress(text: &str) {
-    let mut stderr = std::io::stderr().lock();
-    let result = if stderr.is_terminal() {
-        write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush())
-    } else if text.is_empty() {
-        Ok(())
-    } else {
-        writeln!(stderr, "{text}")
-    };
-    // A progress that nobody can see is none.
-    let _ = result;
 }

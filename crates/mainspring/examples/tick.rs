@@ -4,9 +4,10 @@
 //! cargo run --example tick
 //! ```
 
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use mainspring::{Cx, EventLoop};
+use mainspring::{Cx, EventLoop, Watch};
 
 /// Says its name, and leaves a microtask behind.
 fn callback(name: &'static str) -> impl FnOnce(&Cx) {
@@ -24,8 +25,16 @@ fn main() -> Result<(), mainspring::Error> {
     let cx = event_loop.cx();
 
     // In the reverse of the order in which they will run.
-    cx.queue_close(callback("8 close callback"));
-    cx.set_immediate(callback("7 immediate"));
+    cx.queue_close(callback("9 close callback"));
+    cx.set_immediate(callback("8 immediate"));
+    let (writable, _other) = UnixStream::pair()?;
+    let mut descriptor = Some(callback("7 descriptor"));
+    let watch = Watch::new().write(move |cx, _: &UnixStream| {
+        if let Some(callback) = descriptor.take() {
+            callback(cx);
+        }
+    });
+    cx.watch(writable, watch.one_shot())?;
     cx.submit(callback("5 external task"))?;
     cx.submit(callback("6 external task, after the microtask of the one before"))?;
     cx.submit_internal(callback("4 internal task"))?;

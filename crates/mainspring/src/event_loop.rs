@@ -27,9 +27,10 @@ use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
 /// 4. The external lane is run up to its budget.
 /// 5. Microtasks.
 /// 6. The loop polls. It blocks only if nothing is queued, and until the next timer is due at the most.
-/// 7. Microtasks.
-/// 8. Immediates, those that were there when this phase began.
-/// 9. Close callbacks, likewise.
+/// 7. Callbacks of the descriptors that are ready, 1,024 at the most; the others come in the next tick.
+/// 8. Microtasks.
+/// 9. Immediates, those that were there when this phase began.
+/// 10. Close callbacks, likewise.
 ///
 /// After each callback comes a checkpoint: the `next_tick` queue and the microtask queue are run, in
 /// turn, until both are empty.
@@ -218,7 +219,8 @@ impl EventLoop {
     }
 
     /// Drives the loop until nothing is left that could cause a callback: no callback is queued, no
-    /// [referenced](Cx::reference_timer) timer waits, and no [`KeepAlive`](crate::KeepAlive) guard exists.
+    /// [referenced](Cx::reference_timer) timer waits, no [referenced](Cx::reference_fd) descriptor is
+    /// registered, and no [`KeepAlive`](crate::KeepAlive) guard exists.
     ///
     /// The loop does not terminate by this, and can be driven again. A task that another thread
     /// submits at the same time may stay queued until then.

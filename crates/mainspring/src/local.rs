@@ -230,7 +230,7 @@ impl Local {
             || self.microtasks.is_ready(&shared.microtasks)
             || shared.aside.load(Ordering::Relaxed) != 0
             || shared.timers.has_commands()
-            || shared.io.has_ended()
+            || shared.io.has_left()
             || self.watchers.has_events()
             || shared.is_woken()
     }

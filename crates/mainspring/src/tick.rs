@@ -321,7 +321,7 @@ impl Cx {
             Wait::Turn { ran, .. } if ran != local.ran.get() => return Patience::None,
             Wait::Turn { deadline, .. } => deadline,
             Wait::WhileAlive => {
-                local.watchers.sweep(shared);
+                self.sweep();
                 if !local.is_alive() {
                     return Patience::None;
                 }
@@ -356,13 +356,26 @@ impl Cx {
         }
     }
 
+    /// Removes watchers that nothing would ever tell of, which looks at sources of the user.
+    fn sweep(&self) {
+        let local = &*self.0;
+        local.phase.set(Phase::Io);
+        let swept = catch_unwind(AssertUnwindSafe(|| local.watchers.sweep(&local.shared)));
+        if let Err(payload) = swept {
+            self.uncaught(payload);
+        }
+    }
+
     /// Looks for descriptors that are ready, and does not block.
     fn look(&self) -> Result<(), Error> {
         let local = &*self.0;
         if !local.shared.io.is_used() || !local.may_go_on() {
             return Ok(());
         }
-        local.watchers.fill(|events| local.shared.sleep.look(events).map(|()| true)).map(drop)
+        local
+            .watchers
+            .fill(&local.shared, |events| local.shared.sleep.look(events).map(|()| true))
+            .map(drop)
     }
 
     /// Blocks.
@@ -382,7 +395,7 @@ impl Cx {
             Via::Poll => {
                 let poll = |events: &mut _| sleep.poll(events, deadline, || local.has_work());
                 // Work that comes at the last moment does not keep the descriptors from being looked at.
-                if local.watchers.fill(poll)? { Ok(()) } else { self.look() }
+                if local.watchers.fill(shared, poll)? { Ok(()) } else { self.look() }
             }
         }
     }

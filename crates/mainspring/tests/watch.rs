@@ -101,7 +101,7 @@ fn into_inner_ends_the_watch_and_gives_the_source_back(variant: Variant) {
     theirs.write_all(b"hello").unwrap();
     tick(&event_loop);
     assert_eq!(log.take(), ["read"]);
-    let ours = watcher.into_inner().ok().expect("no callback runs");
+    let ours = watcher.into_inner().expect("no callback runs");
     assert_eq!((ours.as_raw_fd(), tracker.alive()), (fd, 0));
     assert!(!event_loop.cx().unwatch(fd));
     tick(&event_loop);
@@ -111,12 +111,12 @@ fn into_inner_ends_the_watch_and_gives_the_source_back(variant: Variant) {
     // Whether it is still watched does not matter to the one who wants the source.
     let watcher = event_loop.cx().watch(ours, Watch::new()).unwrap();
     assert!(watcher.unwatch());
-    let ours = watcher.into_inner().ok().unwrap();
+    let ours = watcher.into_inner().unwrap();
     let watcher = event_loop.cx().watch(ours, Watch::new()).unwrap();
     event_loop.cx().close();
     tick(&event_loop);
     drop(event_loop);
-    let ours = watcher.into_inner().ok().unwrap();
+    let ours = watcher.into_inner().unwrap();
     (&ours).write_all(b"alive").unwrap();
     assert_eq!(drain(&theirs), b"alive");
 }
@@ -132,7 +132,7 @@ fn into_inner_is_refused_in_a_callback_of_that_very_watcher(variant: Variant) {
             let watcher = own.take().unwrap();
             // Even then the source is lent to this call.
             assert!(!unwatch_first || watcher.unwatch());
-            let watcher = watcher.into_inner().err().expect("the source is in use");
+            let watcher = watcher.into_inner().expect_err("the source is in use");
             assert_eq!(watcher.is_active(), !unwatch_first);
             assert_eq!(watcher.source().as_raw_fd(), stream.as_raw_fd());
             own.replace(Some(watcher));
@@ -144,7 +144,7 @@ fn into_inner_is_refused_in_a_callback_of_that_very_watcher(variant: Variant) {
         tick(&event_loop);
         let expected: &[_] = if unwatch_first { &["read"] } else { &["read", "read"] };
         assert_eq!(log.take(), expected, "the watch goes on unless it was ended");
-        let ours = slot.take().unwrap().into_inner().ok().expect("no callback runs any more");
+        let ours = slot.take().unwrap().into_inner().expect("no callback runs any more");
         assert_eq!(drain(&ours), b"x");
     }
 }
@@ -164,7 +164,7 @@ fn into_inner_works_in_a_callback_of_another_watcher(variant: Variant) {
         let watch = Watch::new().read(move |_, _| {
             noted.push("read");
             if let Some(other) = other.take() {
-                sources.borrow_mut().push(other.into_inner().ok().expect("it is not running"));
+                sources.borrow_mut().push(other.into_inner().expect("it is not running"));
             }
         });
         slots[i].replace(Some(event_loop.cx().watch(ours, watch).unwrap()));
@@ -208,7 +208,7 @@ fn a_kept_handle_keeps_the_source_but_no_callback(variant: Variant) {
     assert!(watcher.unwatch());
     assert_eq!(tracker.alive(), 0);
     assert!(!is_closed(&theirs));
-    (&*watcher.source()).write_all(b"still here").unwrap();
+    watcher.source().write_all(b"still here").unwrap();
     drop(watcher);
     assert_eq!(drain(&theirs), b"still here");
     assert!(is_closed(&theirs));
@@ -439,7 +439,7 @@ fn strict_registrations_and_watchers_share_one_table(variant: Variant) {
         cx.register_fd(Rc::clone(&ours), Interest::READ, callback)
     };
     let watcher = cx.watch(Rc::clone(&ours), Watch::new().read(says(&log, "watch"))).unwrap();
-    let refused = strict("strict").err().unwrap();
+    let refused = strict("strict").unwrap_err();
     assert!(matches!(refused.error(), Error::FdAlreadyRegistered));
     let (_, source, callback) = refused.into_parts();
     assert!(Rc::ptr_eq(&source, &ours));
@@ -516,16 +516,16 @@ fn a_regular_file_is_refused_without_a_trace(variant: Variant) {
     let tracker = Tracker::new();
     let token = tracker.token();
     let watch = Watch::new().read(move |_, _| _ = &token);
-    let refused = cx.watch(Rc::clone(&file), watch).err().unwrap();
+    let refused = cx.watch(Rc::clone(&file), watch).unwrap_err();
     let Error::Io(error) = refused.error() else { panic!("{refused:?}") };
     assert_eq!(error.raw_os_error(), Some(libc::EPERM));
     assert!(refused.to_string().contains(&error.to_string()), "{refused}");
     assert!(matches!(Error::from(refused), Error::Io(_)));
     assert_eq!((Rc::strong_count(&file), tracker.alive()), (1, 0));
 
-    let refused = cx.watch_weak(&file, Watch::new()).err().unwrap();
+    let refused = cx.watch_weak(&file, Watch::new()).unwrap_err();
     assert!(refused.into_parts().1.upgrade().is_some_and(|back| Rc::ptr_eq(&back, &file)));
-    let refused = cx.register_fd(Rc::clone(&file), Interest::READ, |_, _, _| ()).err().unwrap();
+    let refused = cx.register_fd(Rc::clone(&file), Interest::READ, |_, _, _| ()).unwrap_err();
     assert!(matches!(refused.error(), Error::Io(_)));
     assert!(!cx.unwatch(file.as_raw_fd()));
     // The number is as good as any other for what comes next.
@@ -550,7 +550,7 @@ impl AsFd for NotOpen {
 fn a_number_that_is_not_open_is_refused_without_a_trace(variant: Variant) {
     let event_loop = build(variant);
     for _ in 0..2 {
-        let refused = event_loop.cx().watch(NotOpen, Watch::new().read(|_, _| ())).err().unwrap();
+        let refused = event_loop.cx().watch(NotOpen, Watch::new().read(|_, _| ())).unwrap_err();
         let Error::Io(error) = refused.error() else { panic!("{refused:?}") };
         assert_eq!(error.raw_os_error(), Some(libc::EBADF));
     }
@@ -570,7 +570,7 @@ fn a_loop_that_has_begun_to_end_hands_a_watch_back(variant: Variant) {
             .cx()
             .submit(move |cx| {
                 end(cx);
-                let refused = cx.watch(ours, watch).err().expect("refused");
+                let refused = cx.watch(ours, watch).expect_err("refused");
                 assert!(matches!(refused.error(), Error::Terminated));
                 returned.replace(Some(refused));
             })
@@ -579,7 +579,7 @@ fn a_loop_that_has_begun_to_end_hands_a_watch_back(variant: Variant) {
         // Both parts are intact, and serve another loop.
         let (error, ours, watch) = back.take().unwrap().into_parts();
         assert!(matches!(error, Error::Terminated));
-        let refused = event_loop.cx().watch(ours, watch).err().expect("it has ended by now");
+        let refused = event_loop.cx().watch(ours, watch).expect_err("it has ended by now");
         let (_, ours, watch) = refused.into_parts();
         let other = build(variant);
         drop(other.cx().watch(ours, watch).unwrap());
@@ -594,7 +594,7 @@ fn the_forced_fast_path_hands_a_watch_back(variant: Variant) {
     let event_loop = variant.builder().fast_path(FastPathMode::Forced).build().unwrap();
     let (ours, theirs) = pair();
     let fd = ours.as_raw_fd();
-    let refused = event_loop.cx().watch(ours, Watch::new().read(|_, _| ())).err().unwrap();
+    let refused = event_loop.cx().watch(ours, Watch::new().read(|_, _| ())).unwrap_err();
     assert!(matches!(refused.error(), Error::FastPathIncompatible));
     assert!(!event_loop.cx().unwatch(fd));
     drop(refused);

@@ -335,7 +335,7 @@ fn a_refused_replacement_leaves_the_old_watcher_working(variant: Variant) {
     let old = cx.watch(Rc::clone(&ours), Watch::new().read(says(&log, "old"))).unwrap();
     let disguise = Disguise::of(old.fd());
     let watch = Watch::new().read(says(&log, "new")).write(says(&log, "new"));
-    let refused = cx.watch(Rc::clone(&ours), watch.unreferenced()).err().expect("refused");
+    let refused = cx.watch(Rc::clone(&ours), watch.unreferenced()).expect_err("refused");
     assert!(matches!(refused.error(), Error::Io(_)), "{refused:?}");
     assert!(old.is_active());
     drop((disguise, refused));
@@ -515,7 +515,7 @@ fn a_destructor_may_use_the_loop_that_ends(variant: Variant) {
         let mut spare = Some(ready());
         let guard = OnDrop(move || {
             let (ours, _theirs) = spare.take().unwrap();
-            let refused = cx.watch(ours, Watch::new().read(|_, _| ())).err().unwrap();
+            let refused = cx.watch(ours, Watch::new().read(|_, _| ())).unwrap_err();
             assert!(matches!(refused.error(), Error::Terminated));
             assert!(!cx.unwatch(fd));
             assert!(cx.modify_fd(fd, Interest::READ).is_err());

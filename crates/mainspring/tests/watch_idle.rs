@@ -55,7 +55,7 @@ fn a_watcher_keeps_run_until_idle_waiting_until_it_is_unwatched(variant: Variant
     assert!(waits(&event_loop), "still");
     assert!(watcher.unwatch());
     assert!(!waits(&event_loop));
-    let ours = watcher.into_inner().ok().unwrap();
+    let ours = watcher.into_inner().unwrap();
     drop(cx.watch(ours, Watch::new().read(|_, _| ())).unwrap());
     assert!(waits(&event_loop), "without a handle, too");
     cx.unregister_fd(fd).unwrap();

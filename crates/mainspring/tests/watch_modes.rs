@@ -41,7 +41,7 @@ fn level_triggered_calls_repeat_until_the_data_is_read(variant: Variant) {
         tick(&event_loop);
         assert_eq!(log.take().len(), usize::from(left > 0));
         // The loop itself has read nothing.
-        let read = (&*watcher.source()).read(&mut [0]);
+        let read = watcher.source().read(&mut [0]);
         assert_eq!(read.is_ok(), left > 0);
         assert!(left > 0 || read.unwrap_err().kind() == ErrorKind::WouldBlock);
     }
@@ -64,7 +64,7 @@ fn an_edge_is_dispatched_once_and_nothing_is_drained(variant: Variant) {
     assert_at_rest(&event_loop);
     assert_eq!(log.len(), 0);
     let mut bytes = [0; 16];
-    assert_eq!((&*watcher.source()).read(&mut bytes).unwrap(), 5);
+    assert_eq!(watcher.source().read(&mut bytes).unwrap(), 5);
 }
 
 // spec: M1-2.5

@@ -130,7 +130,7 @@ fn a_duplicate_of_an_owned_source_is_forgotten_with_it(variant: Variant) {
     let log = Log::new();
     let ways: [fn(&Cx, Watcher<UnixStream>); 3] = [
         |cx, _watcher| assert!(cx.unwatch(A)),
-        |_, watcher| drop(watcher.into_inner().ok().unwrap()),
+        |_, watcher| drop(watcher.into_inner().unwrap()),
         |cx, watcher| {
             // SAFETY: the number belongs to the test.
             let raw = unsafe { cx.watch_raw(A, Watch::new()) }.unwrap();

@@ -18,9 +18,6 @@ use crate::sys::{self, Event, Events, Flags};
 use crate::task::Run;
 use crate::{Cx, Error};
 
-/// How many events of registrations that are gone are remembered.
-const SUSPECTS: usize = 64;
-
 /// The loop's own side of its descriptors.
 pub(crate) struct Watchers {
     /// Allocated by the first poll.
@@ -36,10 +33,10 @@ pub(crate) struct Watchers {
     pages: RefCell<Vec<Arc<Page>>>,
     /// Registrations that do not own their source, dead ones included.
     weak: RefCell<Vec<Token>>,
-    /// Registrations that were gone when an event of theirs was met, in the last batch that had such.
-    suspects: RefCell<Vec<u64>>,
-    /// Those of this batch.
-    stale: RefCell<Vec<u64>>,
+    /// Events of the batch whose registration was gone when they were met.
+    stale: Cell<usize>,
+    /// How many registrations had ended when the batch's poll began.
+    ended: Cell<usize>,
 }
 
 impl Watchers {
@@ -53,8 +50,8 @@ impl Watchers {
             running: Cell::new(None),
             pages: RefCell::default(),
             weak: RefCell::default(),
-            suspects: RefCell::default(),
-            stale: RefCell::default(),
+            stale: Cell::new(0),
+            ended: Cell::new(0),
         }
     }
 
@@ -67,8 +64,10 @@ impl Watchers {
     /// Has the buffer filled by a poll that says whether it did that.
     pub(crate) fn fill(
         &self,
+        shared: &Shared,
         poll: impl FnOnce(&mut Events) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
+        self.ended.set(shared.io.ended());
         let mut events = self.events.borrow_mut();
         let events = events.get_or_insert_with(Events::new);
         self.next.set(0);
@@ -126,7 +125,7 @@ impl Watchers {
     fn begin(&self, shared: &Shared, event: Event) -> Steps {
         let token = Token(event.token);
         let Some(word) = self.find(shared, token, |_, word| Some(word)) else {
-            self.note_stale(event.token);
+            self.stale.set(self.stale.get() + 1);
             return Steps::NONE;
         };
         let steps = Steps::new(event.flags, word);
@@ -200,35 +199,23 @@ impl Watchers {
         None
     }
 
-    /// An event came for a registration that is gone. Once, that is the order of things: it was removed after
-    /// the poll. Twice, the system will go on.
-    #[cold]
-    fn note_stale(&self, token: u64) {
-        let mut stale = self.stale.borrow_mut();
-        if stale.len() < SUSPECTS {
-            stale.push(token);
-        }
-    }
-
     /// After a batch.
+    ///
+    /// An event of a registration that is gone is in the order of things if that was removed after the poll
+    /// had begun. If there are more of them than were removed since, the system reports what was removed
+    /// before, and will go on.
     pub(crate) fn finish_batch(&self, shared: &Shared) {
-        if shared.io.has_ended() {
-            shared.take_ended().into_iter().for_each(drop_isolated);
-        }
-        if self.stale.borrow().is_empty() {
-            return;
+        if shared.io.has_left() {
+            shared.take_left().into_iter().for_each(drop_isolated);
         }
         let stale = self.stale.take();
-        let is_phantom = stale.iter().any(|token| self.suspects.borrow().contains(token));
-        self.suspects.replace(stale);
-        if is_phantom {
-            match shared.rebuild_poller() {
-                Ok(()) => self.suspects.borrow_mut().clear(),
-                // It is tried again with the next event of that kind.
-                Err(error) => log_isolated(|| {
-                    tracing::warn!(%error, "events of a closed descriptor cannot be stopped");
-                }),
-            }
+        if stale > shared.io.ended().wrapping_sub(self.ended.get())
+            && let Err(error) = shared.rebuild_poller()
+        {
+            // It is tried again with the next event of that kind.
+            log_isolated(|| {
+                tracing::warn!(%error, "events of a closed descriptor cannot be stopped");
+            });
         }
     }
 
@@ -255,9 +242,15 @@ impl Watchers {
         if weak == 0 || shared.io.referenced() > weak {
             return;
         }
-        let mut weak = self.weak.take();
-        weak.retain(|token| self.find_current(shared, *token).is_some());
-        self.weak.borrow_mut().append(&mut weak);
+        // The list is not borrowed meanwhile: looking at a source is code of the user, and may panic.
+        for index in (0..weak).rev() {
+            let token = self.weak.borrow().get(index).copied();
+            if let Some(token) = token
+                && self.find_current(shared, token).is_none()
+            {
+                self.weak.borrow_mut().retain(|other| *other != token);
+            }
+        }
     }
 
     /// Drops everything.

@@ -23,7 +23,7 @@
 //! * A hang-up or an error without a listener: the registration is *muted*, so that the system reports edges
 //!   only, until something comes that somebody listens to. See [`Word::request`](slot::Word::request).
 //! * A registration that the system keeps although its descriptor was closed, because another descriptor of
-//!   the same file exists: the second event of this kind makes the loop
+//!   the same file exists: an event of this kind makes the loop
 //!   [build its poller anew](crate::shared::Shared::rebuild_poller). What is edge-triggered and ready is
 //!   reported once more by that.
 

@@ -22,8 +22,10 @@ pub(crate) struct Io {
     registered: AtomicUsize,
     /// How many keep the loop alive. Written under the lock.
     referenced: AtomicUsize,
-    /// Whether the loop's thread has slots to empty. Written under the lock.
-    has_ended: AtomicBool,
+    /// How many have ended so far. Written under the lock.
+    ended: AtomicUsize,
+    /// Whether slots are left to the loop's thread to be emptied. Written under the lock.
+    has_left: AtomicBool,
 }
 
 impl Io {
@@ -39,9 +41,13 @@ impl Io {
         self.referenced.load(Ordering::Acquire)
     }
 
+    pub(crate) fn ended(&self) -> usize {
+        self.ended.load(Ordering::Relaxed)
+    }
+
     #[inline]
-    pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended.load(Ordering::Relaxed)
+    pub(crate) fn has_left(&self) -> bool {
+        self.has_left.load(Ordering::Relaxed)
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
@@ -162,6 +168,8 @@ impl Shared {
     /// Ends a registration, in the table only.
     fn end(&self, table: &mut Table, fd: RawFd, token: Token) -> Ended {
         let word = table.live(token).map(|(_, word)| word);
+        // Before the slot's word says so: a loop that sees the registration gone sees it counted.
+        self.io.ended.fetch_add(1, Ordering::Relaxed);
         table.end(fd, token);
         let is_last = self.io.count(word, None);
         self.io.registered.store(table.len(), Ordering::Relaxed);
@@ -170,7 +178,7 @@ impl Shared {
             return Ended { entry: unsafe { table.empty(token.index()) }, is_left: false, is_last };
         }
         table.leave(token);
-        self.io.has_ended.store(true, Ordering::Relaxed);
+        self.io.has_left.store(true, Ordering::Relaxed);
         Ended { entry: None, is_left: true, is_last }
     }
 
@@ -309,11 +317,11 @@ impl Shared {
     }
 
     /// Takes out what other threads removed. For the loop's thread.
-    pub(crate) fn take_ended(&self) -> Vec<Entry> {
+    pub(crate) fn take_left(&self) -> Vec<Entry> {
         let mut table = self.io.lock();
-        self.io.has_ended.store(false, Ordering::Relaxed);
+        self.io.has_left.store(false, Ordering::Relaxed);
         // SAFETY: this is the loop's thread.
-        unsafe { table.empty_ended() }
+        unsafe { table.empty_left() }
     }
 
     /// Registers everything with a new poller, because the old one reports what was removed: a descriptor
@@ -324,11 +332,14 @@ impl Shared {
         if table.is_closed {
             return Ok(());
         }
+        let Some(old) = self.sleep.poller() else { return Ok(()) };
         let poller = Poller::new()?;
         let mut closed = Vec::new();
         for (fd, token) in table.all() {
             let Some((_, word)) = table.live(token) else { continue };
-            match poller.add(borrow(&fd), token.0, word.request()) {
+            // The old one is asked first: a number that it does not know belongs to a stranger now.
+            let known = old.modify(borrow(&fd), token.0, word.request());
+            match known.and_then(|()| poller.add(borrow(&fd), token.0, word.request())) {
                 Ok(()) => {}
                 Err(error) if is_gone(&error) => closed.push((fd, token)),
                 Err(error) => return Err(error),
@@ -354,7 +365,7 @@ impl Shared {
         let entries = unsafe { table.empty_all() };
         self.io.registered.store(0, Ordering::Relaxed);
         self.io.referenced.store(0, Ordering::Relaxed);
-        self.io.has_ended.store(false, Ordering::Relaxed);
+        self.io.has_left.store(false, Ordering::Relaxed);
         entries
     }
 

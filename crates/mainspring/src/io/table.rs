@@ -16,7 +16,7 @@ pub(crate) struct Table {
     pages: Vec<Arc<Page>>,
     free: Vec<u32>,
     /// Slots that another thread ended, for the loop's thread to empty.
-    ended: Vec<u32>,
+    left: Vec<u32>,
     /// Nothing more is registered: the loop has terminated.
     pub(crate) is_closed: bool,
 }
@@ -120,7 +120,7 @@ impl Table {
 
     /// Leaves a slot whose registration has ended to the loop's thread.
     pub(crate) fn leave(&mut self, token: Token) {
-        self.ended.push(token.index() as u32);
+        self.left.push(token.index() as u32);
     }
 
     /// Empties what other threads left.
@@ -128,10 +128,10 @@ impl Table {
     /// # Safety
     ///
     /// By the loop's thread.
-    pub(crate) unsafe fn empty_ended(&mut self) -> Vec<Entry> {
-        let ended = std::mem::take(&mut self.ended);
+    pub(crate) unsafe fn empty_left(&mut self) -> Vec<Entry> {
+        let left = std::mem::take(&mut self.left);
         // SAFETY: the caller is the loop's thread.
-        ended.into_iter().filter_map(|index| unsafe { self.empty(index as usize) }).collect()
+        left.into_iter().filter_map(|index| unsafe { self.empty(index as usize) }).collect()
     }
 
     /// Ends everything.
@@ -142,7 +142,7 @@ impl Table {
     pub(crate) unsafe fn empty_all(&mut self) -> Vec<Entry> {
         self.is_closed = true;
         self.by_fd = HashMap::new();
-        self.ended = Vec::new();
+        self.left = Vec::new();
         let pages = std::mem::take(&mut self.pages);
         self.free = Vec::new();
         let slots = pages.iter().flat_map(|page| page.slots());

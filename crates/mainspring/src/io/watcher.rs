@@ -143,7 +143,7 @@ impl<S> Watcher<S> {
         match local.shared.unregister_token(self.fd, self.token) {
             Some(ended) => local.shared.dispose(ended),
             // Another thread may have removed it, and left its reference for later.
-            None => drop(local.shared.take_ended()),
+            None => drop(local.shared.take_left()),
         }
         let Self { cx, fd, token, source } = self;
         Rc::try_unwrap(source).map_err(|source| Self { cx, fd, token, source })

@@ -171,10 +171,7 @@ impl Others {
 }
 
 /// Makes a loop, and lets `looper` drive it, on a thread of its own, until all have ended.
-fn with_loop_in(
-    mode: FastPathMode,
-    looper: impl FnOnce(&EventLoop, &mut Others) + Send + 'static,
-) {
+fn with_loop_in(mode: FastPathMode, looper: impl FnOnce(&EventLoop, &mut Others) + Send + 'static) {
     Poller::begin();
     let (give, take) = mpsc::channel();
     let thread = thread::spawn(move || {

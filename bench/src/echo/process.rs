@@ -1,0 +1,79 @@
+//! A server's process, seen from outside.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+
+use super::servers::Server;
+
+/// A server without connections that is not gone after so long never will be.
+const ENDING: Duration = Duration::from_secs(5);
+
+pub struct Process {
+    child: Child,
+    pub port: u16,
+}
+
+/// How this program is started as a server.
+pub fn arguments(server: Server, connections: usize, processor: Option<usize>) -> Vec<String> {
+    let program = std::env::current_exe().expect("this program");
+    let program = program.into_os_string().into_string().expect("its path is text");
+    let name = server.to_possible_value().expect("has a name").get_name().to_owned();
+    let mut arguments = vec![program, "serve".to_owned(), name, connections.to_string()];
+    arguments.extend(processor.map(|processor| processor.to_string()));
+    arguments
+}
+
+impl Process {
+    /// Starts a command that is, or ends up in, a server.
+    pub fn start(command: &[String]) -> Self {
+        let mut child = Command::new(&command[0])
+            .args(&command[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server can be started");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("text");
+        let port = line.trim().parse().expect("the server says its port");
+        Self { child, port }
+    }
+
+    /// The CPU time that it has used, in user and kernel mode, all threads together.
+    pub fn cpu(&self) -> Duration {
+        let id = self.child.id().cast_signed();
+        let mut clock = 0;
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: both write to what they are given, and to nothing else.
+        unsafe {
+            assert_eq!(libc::clock_getcpuclockid(id, &raw mut clock), 0, "it is there");
+            assert_eq!(libc::clock_gettime(clock, &raw mut time), 0, "it has a clock");
+        }
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+
+    /// Waits for its end, which is near.
+    pub fn ends(mut self) {
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it is ours") {
+                break status;
+            }
+            assert!(begin.elapsed() < ENDING, "the server does not end");
+            thread::sleep(Duration::from_millis(1));
+        };
+        assert!(status.success(), "the server failed: {status}");
+    }
+}
+
+impl Drop for Process {
+    /// Leaves no process behind, whatever happened.
+    fn drop(&mut self) {
+        // It fails if the process has ended, which is well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

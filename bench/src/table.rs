@@ -1,0 +1,71 @@
+//! What was measured, before it is shown.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// A peer that takes longer for one workload is stopped.
+pub const LIMIT: Duration = Duration::from_secs(20);
+
+/// A workload, and what was measured.
+pub struct Table {
+    pub title: String,
+    /// Their labels, in the order in which they are shown.
+    pub peers: Vec<&'static str>,
+    /// The peer that the others are compared with.
+    pub reference: &'static str,
+    pub metrics: Vec<Metric>,
+    /// What is to be said below the figures.
+    pub notes: Vec<String>,
+}
+
+impl Table {
+    pub fn new(title: String, peers: Vec<&'static str>, reference: &'static str) -> Self {
+        Self { title, peers, reference, metrics: Vec::new(), notes: Vec::new() }
+    }
+
+    pub fn add(&mut self, peer: &'static str, metric: &str, value: f64) {
+        let index = self.metrics.iter().position(|known| known.name == metric);
+        let index = index.unwrap_or_else(|| {
+            self.metrics.push(Metric { name: metric.to_owned(), samples: Vec::new() });
+            self.metrics.len() - 1
+        });
+        self.metrics[index].samples.push((peer, value));
+    }
+}
+
+pub struct Metric {
+    pub name: String,
+    /// In the order in which they were measured.
+    samples: Vec<(&'static str, f64)>,
+}
+
+impl Metric {
+    /// The values of a peer, sorted.
+    pub fn of(&self, peer: &str) -> Vec<f64> {
+        let mut values: Vec<_> =
+            self.samples.iter().filter(|sample| sample.0 == peer).map(|sample| sample.1).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+}
+
+pub fn thousands(count: usize) -> String {
+    if count < 1000 {
+        return count.to_string();
+    }
+    format!("{},{:03}", thousands(count / 1000), count % 1000)
+}
+
+/// Shows what is going on: on a terminal in one line, elsewhere in one line each.
+pub fn progress(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let result = if stderr.is_terminal() {
+        write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush())
+    } else if text.is_empty() {
+        Ok(())
+    } else {
+        writeln!(stderr, "{text}")
+    };
+    // A progress that nobody can see is none.
+    let _ = result;
+}

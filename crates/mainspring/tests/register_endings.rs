@@ -271,7 +271,7 @@ fn life(mode: FastPathMode, round: usize) -> Handle {
     let _ = handle.register_fd(orphan, Interest::BOTH, |_, _, _| ());
     drop(kept_peer);
     wait_until(|| handle.state() != LoopState::Awake);
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         handle.close();
     } else {
         handle.shutdown(Deadline::NEVER).unwrap();

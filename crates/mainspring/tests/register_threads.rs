@@ -507,9 +507,11 @@ fn a_loop_that_waits_for_the_last_thing_waits_for_its_descriptor(variant: Varian
     }
 }
 
+type End = fn(&Handle, i32) -> Result<(), Error>;
+
 // spec: R9, F-24
 fn a_loop_becomes_idle_when_another_thread_takes_its_last_descriptor_back(variant: Variant) {
-    let ends: [fn(&Handle, i32) -> Result<(), Error>; 3] = [
+    let ends: [End; 3] = [
         |handle, fd| handle.unregister_fd(fd),
         |handle, fd| handle.reference_fd(fd, false),
         |handle, fd| handle.modify_fd(fd, Interest::NONE),

@@ -13,7 +13,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use common::timers::tick;
@@ -411,13 +410,13 @@ fn unwatched(event_loop: &EventLoop) {
     event_loop.run_until_idle().unwrap();
     assert_eq!(signals.pending(), [libc::SIGUSR1]);
     // By way of the strict form.
-    let signals = Arc::new(signals);
+    let signals = Rc::new(signals);
     let ran = Rc::new(Cell::new(false));
     let called = Rc::clone(&ran);
-    let callback = move |_: &Cx, signals: &Arc<Signals>, _: mainspring::Readiness| {
+    let callback = move |_: &Cx, signals: &Rc<Signals>, _: mainspring::Readiness| {
         called.set(signals.pending() == [libc::SIGUSR1]);
     };
-    event_loop.cx().register_fd(Arc::clone(&signals), Interest::READ, callback).unwrap();
+    event_loop.cx().register_fd(Rc::clone(&signals), Interest::READ, callback).unwrap();
     raise(Signal::USR1);
     tick(event_loop);
     assert!(ran.get());

@@ -25,15 +25,11 @@ use crate::{Cx, Error, Handle};
 /// # let _ = (error, file, callback);
 /// # Ok::<(), mainspring::Error>(())
 /// ```
-pub struct RegisterError<S, F> {
-    error: Error,
-    source: S,
-    callback: F,
-}
+pub struct RegisterError<S, F>(Box<(Error, S, F)>);
 
 impl<S, F> RegisterError<S, F> {
     pub(super) fn new(error: Error, source: S, callback: F) -> Self {
-        Self { error, source, callback }
+        Self(Box::new((error, source, callback)))
     }
 
     /// Why it was refused.
@@ -45,7 +41,7 @@ impl<S, F> RegisterError<S, F> {
     /// ```
     #[must_use]
     pub fn error(&self) -> &Error {
-        &self.error
+        &self.0.0
     }
 
     /// The reason, the source, and the callback or callbacks.
@@ -58,31 +54,31 @@ impl<S, F> RegisterError<S, F> {
     /// ```
     #[must_use]
     pub fn into_parts(self) -> (Error, S, F) {
-        (self.error, self.source, self.callback)
+        *self.0
     }
 }
 
 impl<S, F> fmt::Debug for RegisterError<S, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegisterError").field("error", &self.error).finish_non_exhaustive()
+        f.debug_struct("RegisterError").field("error", self.error()).finish_non_exhaustive()
     }
 }
 
 impl<S, F> fmt::Display for RegisterError<S, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
+        self.error().fmt(f)
     }
 }
 
 impl<S, F> std::error::Error for RegisterError<S, F> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        std::error::Error::source(&self.error)
+        std::error::Error::source(self.error())
     }
 }
 
 impl<S, F> From<RegisterError<S, F>> for Error {
     fn from(refused: RegisterError<S, F>) -> Self {
-        refused.error
+        refused.0.0
     }
 }
 

@@ -139,9 +139,10 @@ impl Shared {
             let entry = table.unclaim(token);
             return Err((error.into(), entry));
         }
+        // Before the old one is not counted any more, so that the loop is not idle in between.
+        self.io.count(None, Some(word));
         let replaced = old.map(|old| self.end(&mut table, raw, old));
         table.install(raw, token);
-        self.io.count(None, Some(word));
         let is_first = self.io.registered.swap(table.len(), Ordering::Relaxed) == 0;
         drop(table);
         if is_first && !self.owner.is_current() {
@@ -171,15 +172,19 @@ impl Shared {
         // Before the slot's word says so: a loop that sees the registration gone sees it counted.
         self.io.ended.fetch_add(1, Ordering::Relaxed);
         table.end(fd, token);
-        let is_last = self.io.count(word, None);
         self.io.registered.store(table.len(), Ordering::Relaxed);
-        if self.owner.is_current() {
+        let is_left = !self.owner.is_current();
+        let entry = if is_left {
+            table.leave(token);
+            self.io.has_left.store(true, Ordering::Relaxed);
+            None
+        } else {
             // SAFETY: this is the loop's thread.
-            return Ended { entry: unsafe { table.empty(token.index()) }, is_left: false, is_last };
-        }
-        table.leave(token);
-        self.io.has_left.store(true, Ordering::Relaxed);
-        Ended { entry: None, is_left: true, is_last }
+            unsafe { table.empty(token.index()) }
+        };
+        // Last: a loop that finds itself idle by this finds what is left to it, too.
+        let is_last = self.io.count(word, None);
+        Ended { entry, is_left, is_last }
     }
 
     /// Drops what was registered, without the lock; or has the loop do that.

@@ -392,7 +392,6 @@ impl Cx {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
-    #[expect(clippy::type_complexity)]
     pub unsafe fn watch_raw(
         &self,
         fd: RawFd,

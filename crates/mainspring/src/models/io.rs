@@ -209,7 +209,7 @@ fn check_count(event_loop: &EventLoop, registered: usize) {
     assert_eq!(io.lock().len(), registered);
     assert_eq!(io.is_used(), registered != 0);
     assert_eq!(io.referenced(), registered);
-    assert!(!io.has_ended());
+    assert!(!io.has_left());
 }
 
 // spec: IO-1, WK-6, WK-1, F-10, F-2
@@ -290,7 +290,7 @@ fn a_task_that_comes_when_the_last_descriptor_goes_is_not_lost() {
             others.start(|handle| handle.unregister_fd(A).unwrap());
             let (other, guard) = (Arc::clone(&ran), others.handle.keep_alive());
             others.start(move |handle| {
-                handle.submit(move |_| drop(other.fetch_add(1, Count))).unwrap();
+                handle.submit(move |_| _ = other.fetch_add(1, Count)).unwrap();
                 drop(guard);
             });
             event_loop.run_until_idle().unwrap();
@@ -462,13 +462,13 @@ fn a_watch_replaces_what_another_thread_registers_or_removes() {
 #[test]
 fn a_loop_whose_last_descriptor_another_thread_gives_up_is_idle() {
     type GiveUp = fn(&Handle) -> Result<(), Error>;
-    let models: [(&str, GiveUp); 3] = [
-        ("io: unregister the last", |handle| handle.unregister_fd(A)),
-        ("io: unreference the last", |handle| handle.reference_fd(A, false)),
-        ("io: ask nothing of the last", |handle| handle.modify_fd(A, Interest::NONE)),
+    let models: [(&str, GiveUp, usize); 3] = [
+        ("io: unregister the last", |handle| handle.unregister_fd(A), 2),
+        ("io: unreference the last", |handle| handle.reference_fd(A, false), 3),
+        ("io: ask nothing of the last", |handle| handle.modify_fd(A, Interest::NONE), 3),
     ];
-    for (name, give_up) in models {
-        explore(name, Bound::Preemptions(3), move || {
+    for (name, give_up, preemptions) in models {
+        explore(name, Bound::Preemptions(preemptions), move || {
             with_loop(move |event_loop, others| {
                 let fate = Fate::new();
                 fate.register(&others.handle, A).unwrap();
@@ -516,7 +516,7 @@ fn a_guard_takes_over_from_the_last_descriptor() {
         ("io: guard, ask nothing", |handle| handle.modify_fd(A, Interest::NONE)),
     ];
     for (name, give_up) in models {
-        explore(name, Bound::Preemptions(2), move || {
+        explore(name, Bound::Preemptions(1), move || {
             with_loop(move |event_loop, others| {
                 Fate::new().register(&others.handle, A).unwrap();
                 let is_last = Arc::new(Counter::new(0));
@@ -644,7 +644,6 @@ fn a_loop_that_another_ends_before_it_was_driven_drops_its_callbacks() {
             others.start(move |handle| {
                 let _ = other.register(handle, B);
                 handle.close();
-                assert!(handle.0.sleep.poller().is_none(), "what was opened is closed");
             });
             if fate.register(&others.handle, A).is_ok() {
                 event_loop.cx().unwatch(A);

@@ -171,20 +171,6 @@ mod tests {
         poller.harvest(&mut Events::new(), true).unwrap()
     }
 
-    // spec: WK-5
-    #[test]
-    fn a_wake_before_the_wait_ends_it_at_once_and_many_count_as_one() {
-        let (poller, mut events) = poller();
-        for _ in 0..1_000 {
-            poller.wake().unwrap();
-        }
-        poller.wait(&mut events, None).unwrap();
-        assert!(!is_woken(&poller), "all wakes are consumed");
-        poller.wake().unwrap();
-        poller.wait(&mut events, None).unwrap();
-        assert!(!is_woken(&poller), "each later one counts again");
-    }
-
     // spec: WK-4, D07
     #[test]
     fn an_interrupted_wake_is_made_again() {

@@ -19,7 +19,8 @@
 //! * `add(&self, fd, token, interest)`, `modify(..)`, `delete(&self, fd)`, from any thread, also while the
 //!   loop waits, and effective for that wait. On failure nothing has changed. The numbers of the system's
 //!   errors come through: `EEXIST` for a descriptor that is there already, `ENOENT` for one that is not,
-//!   `EBADF` for one that is closed.
+//!   `EBADF` for one that is closed. What was done before a call of `add` or `modify` is seen by whoever gets
+//!   an event because of it: the system's own locks see to that.
 //! * An event has the token of the registration that it belongs to, of which [`TOKEN_BITS`] bits are kept,
 //!   and [`Flags`]. Errors and hang-ups are reported whatever the interest is. A backend that cannot tell
 //!   everything apart says [`Flags::UNSURE`], and the loop will [`ask`].
@@ -41,6 +42,8 @@
 
 #[cfg(all(target_os = "linux", not(loom), not(mainspring_portable)))]
 mod call;
+#[cfg(all(test, not(loom), target_os = "linux"))]
+mod contract;
 mod event;
 #[cfg(test)]
 #[cfg(not(loom))]

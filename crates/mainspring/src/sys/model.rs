@@ -1,14 +1,4 @@
 //! The poller of the models, under loom: descriptors are numbers that a model makes ready.
-//!
-//! # How it is weaker than it could be
-//!
-//! A poller of the system promises no memory ordering between `add` and the event that follows, so this one
-//! gives none either: what is registered and what is ready is kept where loom does not see it, and a wait that
-//! finds something at once returns without having taken a lock. So a registration must be published by the
-//! slot's own word. A wait that blocks is ordered by the lock, without which loom cannot block.
-//!
-//! Loom switches between threads at its own primitives only, so each operation has [a step](Poller::step) that
-//! says where it takes place.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -16,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::{Event, Flags};
 use crate::Interest;
-use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::sync::{Condvar, Mutex, lock};
 
 pub(crate) const TOKEN_BITS: u32 = 64;
 
@@ -34,37 +24,29 @@ std::thread_local! {
 /// See the [contract](super). Readiness is an event: whoever is registered when a wait finds it is told, once.
 #[derive(Debug)]
 pub(crate) struct Poller {
-    registered: std::sync::Mutex<Registered>,
-    steps: AtomicUsize,
-    is_woken: Mutex<bool>,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Registered {
-    fds: Vec<(RawFd, u64, Interest)>,
+struct State {
+    is_woken: bool,
+    registered: Vec<(RawFd, u64, Interest)>,
     /// Tokens that are reported by every wait.
     phantoms: Vec<u64>,
 }
 
-impl Registered {
-    fn position(&self, fd: RawFd) -> Option<usize> {
-        self.fds.iter().position(|entry| entry.0 == fd)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.fds.is_empty() && self.phantoms.is_empty()
+impl State {
+    fn position(&self, fd: RawFd) -> io::Result<usize> {
+        let position = self.registered.iter().position(|entry| entry.0 == fd);
+        position.ok_or(io::ErrorKind::NotFound.into())
     }
 
     /// Reports what is ready.
-    fn harvest(&mut self, events: &mut Events) -> bool {
-        let report = |token| {
-            REPORTED.with_borrow_mut(|reported| reported.push(token));
-            events.0.push(Event { token, flags: Flags::READABLE });
-        };
+    fn harvest(&mut self, events: &mut Events) {
         let mut tokens = self.phantoms.clone();
         READY.with_borrow_mut(|ready| {
-            for (fd, token, interest) in &mut self.fds {
+            for (fd, token, interest) in &mut self.registered {
                 let found = ready.iter().position(|ready| ready == fd);
                 if let Some(found) = found.filter(|_| interest.is_read()) {
                     ready.remove(found);
@@ -75,47 +57,25 @@ impl Registered {
                 }
             }
         });
-        tokens.into_iter().for_each(report);
-        events.len() != 0
+        REPORTED.with_borrow_mut(|reported| reported.extend(&tokens));
+        let event = |token| Event { token, flags: Flags::READABLE };
+        events.0.extend(tokens.into_iter().map(event));
     }
 }
 
 impl Poller {
     pub(crate) fn new() -> io::Result<Self> {
         POLLERS.set(POLLERS.get() + 1);
-        Ok(Self {
-            registered: std::sync::Mutex::default(),
-            steps: AtomicUsize::new(0),
-            is_woken: Mutex::new(false),
-            changed: Condvar::new(),
-        })
-    }
-
-    /// An operation takes place here. It orders nothing.
-    fn step(&self) {
-        self.steps.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn registered(&self) -> std::sync::MutexGuard<'_, Registered> {
-        self.registered.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    /// Has a wait that blocks look again.
-    fn changed(&self) {
-        drop(lock(&self.is_woken));
-        self.changed.notify_one();
+        Ok(Self { state: Mutex::new(State::default()), changed: Condvar::new() })
     }
 
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {
-        self.step();
-        {
-            let mut registered = self.registered();
-            if registered.position(fd.as_raw_fd()).is_some() {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            registered.fds.push((fd.as_raw_fd(), token, interest));
+        let mut state = lock(&self.state);
+        if state.position(fd.as_raw_fd()).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
         }
-        self.changed();
+        state.registered.push((fd.as_raw_fd(), token, interest));
+        self.changed.notify_one();
         Ok(())
     }
 
@@ -125,45 +85,33 @@ impl Poller {
         token: u64,
         interest: Interest,
     ) -> io::Result<()> {
-        self.step();
-        {
-            let mut registered = self.registered();
-            let position = registered.position(fd.as_raw_fd()).ok_or(io::ErrorKind::NotFound)?;
-            registered.fds[position] = (fd.as_raw_fd(), token, interest);
-        }
-        self.changed();
+        let mut state = lock(&self.state);
+        let position = state.position(fd.as_raw_fd())?;
+        state.registered[position] = (fd.as_raw_fd(), token, interest);
+        self.changed.notify_one();
         Ok(())
     }
 
     pub(crate) fn delete(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.step();
         self.forget(fd.as_raw_fd())
     }
 
     pub(crate) fn wake(&self) -> io::Result<()> {
-        *lock(&self.is_woken) = true;
+        lock(&self.state).is_woken = true;
         self.changed.notify_one();
         Ok(())
     }
 
     pub(crate) fn wait(&self, events: &mut Events, deadline: Option<i64>) -> io::Result<()> {
         events.0.clear();
-        // Without this condition loops that use no descriptors would take a step more each time they sleep.
-        if !self.registered().is_empty() {
-            self.step();
-            if self.registered().harvest(events) {
-                // A wake that came before is left to end the next wait early.
-                return Ok(());
-            }
-        }
-        let mut is_woken = lock(&self.is_woken);
+        let mut state = lock(&self.state);
         loop {
-            let has_events = self.registered().harvest(events);
+            state.harvest(events);
             // Time does not pass: a wait with a deadline may end at any time.
-            if std::mem::take(&mut *is_woken) || has_events || deadline.is_some() {
+            if std::mem::take(&mut state.is_woken) || events.len() != 0 || deadline.is_some() {
                 return Ok(());
             }
-            is_woken = self.changed.wait(is_woken).unwrap_or_else(|e| e.into_inner());
+            state = self.changed.wait(state).unwrap_or_else(|e| e.into_inner());
         }
     }
 }
@@ -184,8 +132,8 @@ impl Poller {
 
     /// Tells who waits that a descriptor became readable.
     pub(crate) fn nudge(&self) {
-        self.step();
-        self.changed();
+        drop(lock(&self.state));
+        self.changed.notify_one();
     }
 
     /// How many events of a registration were reported.
@@ -200,21 +148,21 @@ impl Poller {
 
     /// The registration of a descriptor, as the system knows it.
     pub(crate) fn token(&self, fd: RawFd) -> Option<u64> {
-        let registered = self.registered();
-        registered.position(fd).map(|position| registered.fds[position].1)
+        let state = lock(&self.state);
+        state.position(fd).ok().map(|position| state.registered[position].1)
     }
 
     /// Removes a descriptor, as closing it does.
     pub(crate) fn forget(&self, fd: RawFd) -> io::Result<()> {
-        let mut registered = self.registered();
-        let position = registered.position(fd).ok_or(io::ErrorKind::NotFound)?;
-        registered.fds.remove(position);
+        let mut state = lock(&self.state);
+        let position = state.position(fd)?;
+        state.registered.remove(position);
         Ok(())
     }
 
     /// Reports a token again and again from now on.
     pub(crate) fn haunt(&self, token: u64) {
-        self.registered().phantoms.push(token);
+        lock(&self.state).phantoms.push(token);
     }
 }
 

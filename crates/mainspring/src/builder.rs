@@ -22,7 +22,7 @@ pub enum FastPathMode {
     /// Park the thread while there is nothing to poll, wait in the poller otherwise.
     #[default]
     Auto = 0,
-    /// Always park the thread.
+    /// Always park the thread. Descriptors cannot be registered then.
     Forced = 1,
     /// Always wait in the poller.
     Disabled = 2,

@@ -269,8 +269,8 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the system refused a descriptor, [`Error::Terminated`]. The mode is as before
-    /// then.
+    /// [`Error::FastPathIncompatible`] if it is to be Forced and descriptors are registered, [`Error::Io`] if
+    /// the system refused a descriptor, [`Error::Terminated`]. The mode is as before then.
     ///
     /// ```
     /// use mainspring::{EventLoop, FastPathMode};

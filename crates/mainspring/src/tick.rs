@@ -320,13 +320,8 @@ impl Cx {
             Wait::Forever => None,
             Wait::Turn { ran, .. } if ran != local.ran.get() => return Patience::None,
             Wait::Turn { deadline, .. } => deadline,
-            Wait::WhileAlive => {
-                self.sweep();
-                if !local.is_alive() {
-                    return Patience::None;
-                }
-                None
-            }
+            Wait::WhileAlive if !self.is_worth_waiting() => return Patience::None,
+            Wait::WhileAlive => None,
         };
         if limit.is_some_and(|limit| limit <= shared.limit_clock()) {
             return Patience::None;
@@ -334,6 +329,9 @@ impl Cx {
         let Some(mut idle) = local.look_idle() else { return Patience::None };
         if local.hooks.idle.is_set() {
             self.run_hook(&local.hooks.idle);
+            if matches!(wait, Wait::WhileAlive) && !self.is_worth_waiting() {
+                return Patience::None;
+            }
             let Some(after) = local.look_idle() else { return Patience::None };
             idle = after;
         }
@@ -356,14 +354,16 @@ impl Cx {
         }
     }
 
-    /// Removes watchers that nothing would ever tell of, which looks at sources of the user.
-    fn sweep(&self) {
+    /// Whether something can happen that the loop is to wait for. Watchers that nothing would ever tell of are
+    /// removed first, which looks at sources of the user.
+    fn is_worth_waiting(&self) -> bool {
         let local = &*self.0;
         local.phase.set(Phase::Io);
         let swept = catch_unwind(AssertUnwindSafe(|| local.watchers.sweep(&local.shared)));
         if let Err(payload) = swept {
             self.uncaught(payload);
         }
+        local.is_alive()
     }
 
     /// Looks for descriptors that are ready, and does not block.

@@ -31,6 +31,7 @@ suite! {
     unwatch_is_idempotent_and_never_fails,
     an_old_handle_never_touches_the_replacement,
     there_is_one_watcher_for_a_descriptor_and_the_last_one_wins,
+    two_descriptors_of_one_file_are_watched_by_themselves,
     a_replacement_calls_nothing_by_itself,
     a_replaced_watcher_is_released_at_once,
     strict_registrations_and_watchers_share_one_table,
@@ -377,6 +378,26 @@ fn there_is_one_watcher_for_a_descriptor_and_the_last_one_wins(variant: Variant)
     assert!(!cx.unwatch(fd), "there was one");
     tick(&event_loop);
     assert_eq!(log.len(), 0);
+}
+
+// spec: M1-1.1
+fn two_descriptors_of_one_file_are_watched_by_themselves(variant: Variant) {
+    let event_loop = build(variant);
+    let (one, mut theirs) = pair();
+    let other = one.try_clone().unwrap();
+    theirs.write_all(b"x").unwrap();
+    let log = Log::new();
+    let one = event_loop.cx().watch(one, Watch::new().read(says(&log, "one"))).unwrap();
+    let other = event_loop.cx().watch(other, Watch::new().read(says(&log, "other"))).unwrap();
+    tick(&event_loop);
+    assert_eq!(sorted(log.take()), ["one", "other"]);
+    one.modify(Interest::NONE).unwrap();
+    tick(&event_loop);
+    assert_eq!(log.take(), ["other"]);
+    drop(one.into_inner().unwrap());
+    tick(&event_loop);
+    assert_eq!(log.take(), ["other"]);
+    assert!(other.unwatch());
 }
 
 // spec: M1-1.6

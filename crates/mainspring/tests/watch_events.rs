@@ -12,7 +12,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-use common::timers::tick;
+use common::timers::{HOUR, automatic, tick};
 use common::{Log, Variant};
 use mainspring::{Cx, Interest, Readiness, Watch};
 use watching::*;
@@ -37,6 +37,8 @@ suite! {
     a_hang_up_leaves_a_level_triggered_writer_level_triggered,
     a_peer_that_shuts_down_its_write_side_does_not_wake_a_writer,
     what_nobody_listens_to_does_not_wake_the_loop,
+    an_interest_without_a_callback_does_not_wake_the_loop,
+    what_nobody_listens_to_does_not_stop_virtual_time,
 }
 
 /// Checks which callbacks are called in the first turn, for a watcher that has others: `expected`
@@ -439,4 +441,46 @@ fn what_nobody_listens_to_does_not_wake_the_loop(variant: Variant) {
     theirs.write_all(b"x").unwrap();
     tick(&event_loop);
     assert_eq!(log.take(), ["read"]);
+}
+
+// spec: M1-2.4, TK-4
+fn an_interest_without_a_callback_does_not_wake_the_loop(variant: Variant) {
+    for is_changed_later in [false, true] {
+        let event_loop = build(variant);
+        let (ours, mut theirs) = pair();
+        let log = Log::new();
+        let watch = watch(&log, "read");
+        let watcher = if is_changed_later {
+            let watcher = event_loop.cx().watch(ours, watch).unwrap();
+            watcher.modify(Interest::BOTH).unwrap();
+            watcher
+        } else {
+            event_loop.cx().watch(ours, watch.interest(Interest::BOTH)).unwrap()
+        };
+        // Writable all the time.
+        assert_at_rest(&event_loop);
+        assert_eq!(log.len(), 0);
+        theirs.write_all(b"x").unwrap();
+        tick(&event_loop);
+        assert_eq!(log.take(), ["read"]);
+        watcher.modify(Interest::WRITE).unwrap();
+        assert_at_rest(&event_loop);
+        assert_eq!(log.len(), 0);
+    }
+}
+
+// spec: TM-12, F-12
+fn what_nobody_listens_to_does_not_stop_virtual_time(variant: Variant) {
+    let (_clock, event_loop) = automatic(variant);
+    let log = Log::new();
+    drop(event_loop.cx().watch(hung_up_pipe().0, watch(&log, "write")).unwrap());
+    drop(event_loop.cx().watch(broken_pipe().0, watch(&log, "")).unwrap());
+    event_loop.cx().set_timeout(HOUR, log.note("timer")).unwrap();
+    for _ in 0..10 {
+        event_loop.turn(None).unwrap();
+        if log.len() > 0 {
+            break;
+        }
+    }
+    assert_eq!(log.take(), ["timer"]);
 }

@@ -97,29 +97,32 @@ fn a_duplicate_of_a_closed_and_unwatched_descriptor_does_not_spin(variant: Varia
 // spec: M1-1.3, F-11
 fn a_duplicate_is_told_from_the_new_owner_of_the_number(variant: Variant) {
     let _alone = alone();
-    let (event_loop, _bystander) = inhabited(variant);
-    let (ours, mut theirs) = pair_at(A);
-    let _duplicate = ours.try_clone().unwrap();
-    let log = Log::new();
-    let watch = Watch::new().read(says(&log, "old")).write(says(&log, "old"));
-    drop(watch_raw(event_loop.cx(), A, watch));
-    drop(ours);
-    let (ours, mut new_peer) = pair_at(A);
-    let watcher = event_loop.cx().watch(ours, Watch::new().read(says(&log, "new"))).unwrap();
-    theirs.write_all(b"x").unwrap();
-    assert_at_rest(&event_loop);
-    assert_eq!(log.len(), 0, "the phantom is ready, the new owner is not");
-    new_peer.write_all(b"x").unwrap();
-    tick(&event_loop);
-    assert_eq!(log.take(), ["new"]);
-    drain(watcher.source());
-    assert_at_rest(&event_loop);
-    assert_eq!(log.len(), 0);
-    watcher.modify(Interest::WRITE).unwrap();
-    watcher.modify(Interest::READ).unwrap();
-    new_peer.write_all(b"x").unwrap();
-    tick(&event_loop);
-    assert_eq!(log.take(), ["new"]);
+    // With the unwatch the new one also gets the place of the old one in the table.
+    for unwatch_first in [false, true] {
+        let (event_loop, _bystander) = inhabited(variant);
+        let (ours, mut theirs) = pair_at(A);
+        let _duplicate = ours.try_clone().unwrap();
+        let log = Log::new();
+        let watch = Watch::new().read(says(&log, "old")).write(says(&log, "old"));
+        drop(watch_raw(event_loop.cx(), A, watch));
+        drop(ours);
+        assert!(!unwatch_first || event_loop.cx().unwatch(A));
+        let (ours, mut new_peer) = pair_at(A);
+        let watcher = event_loop.cx().watch(ours, Watch::new().read(says(&log, "new"))).unwrap();
+        theirs.write_all(b"x").unwrap();
+        assert_at_rest(&event_loop);
+        assert_eq!(log.len(), 0, "the phantom is ready, the new owner is not");
+        for _ in 0..2 {
+            new_peer.write_all(b"x").unwrap();
+            tick(&event_loop);
+            assert_eq!(log.take(), ["new"]);
+            drain(watcher.source());
+            assert_at_rest(&event_loop);
+            assert_eq!(log.len(), 0);
+            watcher.modify(Interest::WRITE).unwrap();
+            watcher.modify(Interest::READ).unwrap();
+        }
+    }
 }
 
 // spec: M1-1.3, WA-1
@@ -222,15 +225,16 @@ fn phantoms_that_come_one_after_another_are_silenced_each_time(variant: Variant)
 // spec: M1-2.1, M1-1.3
 fn an_error_of_a_phantom_does_not_reach_the_error_callback(variant: Variant) {
     let _alone = alone();
-    for reuse in [false, true] {
+    for (unwatch_first, reuse) in [(false, false), (false, true), (true, true)] {
         let (event_loop, _bystander) = inhabited(variant);
         let (reader, writer) = std::io::pipe().unwrap();
         let writer = numbered(writer, A);
         let _duplicate = writer.try_clone().unwrap();
         let (writer, log) = (Rc::new(writer), Log::new());
         let watch = Watch::new().error(says(&log, "old error"));
-        drop(event_loop.cx().watch_weak(&writer, watch).unwrap());
+        let old = event_loop.cx().watch_weak(&writer, watch).unwrap();
         drop(writer);
+        assert!(!unwatch_first || old.unwatch());
         let mut new = None;
         if reuse {
             let (ours, theirs) = pair_at(A);
@@ -459,8 +463,9 @@ fn a_child_is_told_from_the_new_owner_of_the_number(variant: Variant) {
     let _heir = Heir::of(A);
     let ours = Rc::new(ours);
     let watch = Watch::new().read(says(&log, "old")).error(says(&log, "old"));
-    drop(event_loop.cx().watch_weak(&ours, watch).unwrap());
+    let old = event_loop.cx().watch_weak(&ours, watch).unwrap();
     drop(ours);
+    assert!(old.unwatch(), "its place in the table is free for the new one");
     let (ours, mut new_peer) = pair_at(A);
     let ours = Rc::new(ours);
     let watch = Watch::new().read(says(&log, "new")).error(says(&log, "new"));

@@ -18,6 +18,17 @@ use crate::sys::{self, Event, Events, Flags};
 use crate::task::Run;
 use crate::{Cx, Error};
 
+/// How many batches pass before the poller is built anew again, and how many after that.
+#[derive(Clone, Copy, Debug, Default)]
+struct Backoff {
+    skip: u32,
+    next: u32,
+}
+
+impl Backoff {
+    const MOST: u32 = 1 << 16;
+}
+
 /// The loop's own side of its descriptors.
 pub(crate) struct Watchers {
     /// Allocated by the first poll.
@@ -28,7 +39,7 @@ pub(crate) struct Watchers {
     /// The event that is begun, and what is left of it.
     event: Cell<Event>,
     steps: Cell<Steps>,
-    /// The registration whose callback is running.
+    /// The registration whose source is in use by code of the user.
     running: Cell<Option<Token>>,
     pages: RefCell<Vec<Arc<Page>>>,
     /// Registrations that do not own their source, dead ones included.
@@ -37,6 +48,7 @@ pub(crate) struct Watchers {
     stale: Cell<usize>,
     /// How many registrations had ended when the batch's poll began.
     ended: Cell<usize>,
+    backoff: Cell<Backoff>,
 }
 
 impl Watchers {
@@ -52,6 +64,7 @@ impl Watchers {
             weak: RefCell::default(),
             stale: Cell::new(0),
             ended: Cell::new(0),
+            backoff: Cell::default(),
         }
     }
 
@@ -141,6 +154,10 @@ impl Watchers {
     fn begin_unusual(&self, shared: &Shared, event: Event, word: Word) -> Steps {
         let Event { token, mut flags } = event;
         let slot_token = Token(token);
+        // First of all, because a source that is gone is to be removed, and not to be muted.
+        if self.find_current(shared, slot_token).is_none() {
+            return Steps::NONE;
+        }
         let Some((fd, _)) = self.find(shared, slot_token, |slot, _| {
             // SAFETY: this is the loop's thread.
             unsafe { slot.get() }
@@ -148,9 +165,12 @@ impl Watchers {
             return Steps::NONE;
         };
         if flags.has(Flags::UNSURE) {
-            // SAFETY: the number came from a descriptor, so it is not -1; if it was closed, the system says
-            // that nothing is the case.
-            flags = sys::ask(unsafe { BorrowedFd::borrow_raw(fd) }, flags);
+            // SAFETY: the number came from a descriptor, so it is not -1; if it was closed, the system says so.
+            let Some(found) = sys::ask(unsafe { BorrowedFd::borrow_raw(fd) }, flags) else {
+                drop_isolated(shared.unregister_token(fd, slot_token));
+                return Steps::NONE;
+            };
+            flags = found;
             self.event.set(Event { token, flags });
         }
         let steps = Steps::new(flags, word);
@@ -192,7 +212,12 @@ impl Watchers {
             // SAFETY: this is the loop's thread.
             unsafe { slot.get() }.map(|found| (word, found))
         })?;
-        if dispatch.is_current(fd) {
+        // The source is in use, and cannot be taken back meanwhile.
+        let is_current = {
+            let _running = Running::new(&self.running, token);
+            dispatch.is_current(fd)
+        };
+        if is_current {
             return Some((word, dispatch));
         }
         drop_isolated((dispatch, shared.unregister_token(fd, token)));
@@ -209,14 +234,29 @@ impl Watchers {
             shared.take_left().into_iter().for_each(drop_isolated);
         }
         let stale = self.stale.take();
-        if stale > shared.io.ended().wrapping_sub(self.ended.get())
-            && let Err(error) = shared.rebuild_poller()
-        {
-            // It is tried again with the next event of that kind.
-            log_isolated(|| {
-                tracing::warn!(%error, "events of a closed descriptor cannot be stopped");
-            });
+        if stale > shared.io.ended().wrapping_sub(self.ended.get()) {
+            self.silence(shared);
         }
+    }
+
+    /// Gets rid of the registrations that only the system knows. If it refuses, which it does for want of
+    /// memory or descriptors only, that is tried again, less and less often.
+    #[cold]
+    fn silence(&self, shared: &Shared) {
+        let Backoff { skip, next } = self.backoff.get();
+        if skip > 0 {
+            self.backoff.set(Backoff { skip: skip - 1, next });
+            return;
+        }
+        self.backoff.set(match shared.rebuild_poller() {
+            Ok(()) => Backoff::default(),
+            Err(error) => {
+                log_isolated(|| {
+                    tracing::warn!(%error, "events of a closed descriptor cannot be stopped yet");
+                });
+                Backoff { skip: next, next: (next * 2 + 1).min(Backoff::MOST) }
+            }
+        });
     }
 
     /// Whether a callback of this registration is running.
@@ -273,15 +313,23 @@ pub(crate) struct Ready {
 
 impl Run for Ready {
     fn run(self, cx: &Cx) {
-        struct Reset<'a>(&'a Cell<Option<Token>>);
-        impl Drop for Reset<'_> {
-            fn drop(&mut self) {
-                self.0.set(None);
-            }
-        }
-        let running = &cx.0.watchers.running;
-        running.set(Some(self.token));
-        let _reset = Reset(running);
+        let _running = Running::new(&cx.0.watchers.running, self.token);
         self.dispatch.call(cx, self.call);
+    }
+}
+
+/// Exists while code of the user has the source of a registration.
+struct Running<'a>(&'a Cell<Option<Token>>);
+
+impl<'a> Running<'a> {
+    fn new(running: &'a Cell<Option<Token>>, token: Token) -> Self {
+        running.set(Some(token));
+        Self(running)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.set(None);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::slot::{Entry, Token, Word};
 use super::table::Table;
+use crate::fault::drop_isolated;
 use crate::shared::Shared;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::sys::Poller;
@@ -89,6 +90,11 @@ fn is_gone(error: &io::Error) -> bool {
     /// `EBADF` wherever there are such numbers.
     const BAD_DESCRIPTOR: i32 = 9;
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(BAD_DESCRIPTOR)
+}
+
+/// Whether the system's answer is that it has not enough of something.
+fn is_scarce(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::OutOfMemory | io::ErrorKind::StorageFull)
 }
 
 impl Shared {
@@ -299,26 +305,38 @@ impl Shared {
         self.io.count(Some(word), Some(new));
         if word.is_muted() {
             // If that fails, edges are reported, and not delivered.
-            self.tell(fd, token, new);
+            let _ = self.tell(fd, token, new);
         }
         true
     }
 
     /// Has the system report edges only, or not any more. If the system refuses, the next event is a reason to
-    /// try again. For the loop's thread.
+    /// try again; if it does not know the descriptor, that is removed. For the loop's thread.
     pub(crate) fn mute(&self, fd: RawFd, token: Token, is_muted: bool) {
-        let table = self.io.lock();
-        let Some((slot, word)) = table.live(token) else { return };
+        let mut table = self.io.lock();
+        let Some((slot, word)) = table.live(token).filter(|(_, word)| word.is_armed()) else {
+            return;
+        };
         let new = word.with_muted(is_muted);
-        if new != word && word.is_armed() && self.tell(fd, token, new) {
-            slot.store(new);
+        // What is asked for already is not asked for again: edges would be reported once more.
+        if new.request() == word.request() {
+            return slot.store(new);
+        }
+        match self.tell(fd, token, new) {
+            Ok(()) => slot.store(new),
+            Err(error) if is_gone(&error) => {
+                let ended = self.end(&mut table, fd, token);
+                drop(table);
+                drop_isolated(ended);
+            }
+            Err(_) => {}
         }
     }
 
-    /// Tells the system of a change that does not matter to the user. False if it refuses.
-    fn tell(&self, fd: RawFd, token: Token, word: Word) -> bool {
-        let poller = self.sleep.poller();
-        poller.is_some_and(|poller| poller.modify(borrow(&fd), token.0, word.request()).is_ok())
+    /// Tells the system of a change that the user does not know of.
+    fn tell(&self, fd: RawFd, token: Token, word: Word) -> io::Result<()> {
+        let Some(poller) = self.sleep.poller() else { return Ok(()) };
+        poller.modify(borrow(&fd), token.0, word.request())
     }
 
     /// Takes out what other threads removed. For the loop's thread.
@@ -346,15 +364,15 @@ impl Shared {
             let known = old.modify(borrow(&fd), token.0, word.request());
             match known.and_then(|()| poller.add(borrow(&fd), token.0, word.request())) {
                 Ok(()) => {}
-                Err(error) if is_gone(&error) => closed.push((fd, token)),
-                Err(error) => return Err(error),
+                Err(error) if is_scarce(&error) => return Err(error),
+                Err(_) => closed.push((fd, token)),
             }
         }
         self.sleep.replace_source(poller);
         let ended: Vec<_> =
             closed.into_iter().map(|(fd, token)| self.end(&mut table, fd, token)).collect();
         drop(table);
-        ended.into_iter().for_each(|ended| self.dispose(ended));
+        ended.into_iter().for_each(drop_isolated);
         Ok(())
     }
 

@@ -484,7 +484,7 @@ fn a_loop_whose_last_descriptor_another_thread_gives_up_is_idle() {
 // spec: IO-1, F-24
 #[test]
 fn a_loop_is_not_idle_before_its_last_descriptor_is_gone() {
-    explore("io: unregister both", Bound::Preemptions(2), || {
+    explore("io: unregister both", Bound::Preemptions(1), || {
         with_loop(|event_loop, others| {
             let fate = Fate::new();
             fate.register(&others.handle, A).unwrap();
@@ -537,7 +537,7 @@ fn a_guard_takes_over_from_the_last_descriptor() {
 // spec: IO-1, F-24, M1-1.3
 #[test]
 fn a_loop_is_not_idle_while_a_closed_descriptor_is_registered_anew() {
-    explore("io: register a closed one", Bound::Preemptions(3), || {
+    explore("io: register a closed one", Bound::Preemptions(1), || {
         with_loop(|event_loop, others| {
             let fate = Fate::new();
             fate.register(&others.handle, A).unwrap();

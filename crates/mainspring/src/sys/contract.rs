@@ -139,7 +139,7 @@ fn what_is_the_case_is_known_exactly_in_the_end() {
         poller.add(fd, TOKEN, interest).unwrap();
         let flags = look(&poller, &mut events).first().map_or(Flags::NOTHING, |event| event.flags);
         poller.delete(fd).unwrap();
-        if flags.has(Flags::UNSURE) { ask(fd, flags) } else { flags }
+        if flags.has(Flags::UNSURE) { ask(fd, flags).unwrap() } else { flags }
     };
     let (reader, writer) = io::pipe().unwrap();
     assert_eq!(found(writer.as_fd(), Interest::WRITE), Flags::WRITABLE);

@@ -147,8 +147,8 @@ impl fmt::Debug for Events {
 }
 
 /// Epoll is never unsure.
-pub(crate) fn ask(_fd: BorrowedFd<'_>, flags: Flags) -> Flags {
-    flags
+pub(crate) fn ask(_fd: BorrowedFd<'_>, flags: Flags) -> Option<Flags> {
+    Some(flags)
 }
 
 #[cfg(test)]

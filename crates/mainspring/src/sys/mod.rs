@@ -23,7 +23,8 @@
 //!   an event because of it: the system's own locks see to that.
 //! * An event has the token of the registration that it belongs to, of which [`TOKEN_BITS`] bits are kept,
 //!   and [`Flags`]. Errors and hang-ups are reported whatever the interest is. A backend that cannot tell
-//!   everything apart says [`Flags::UNSURE`], and the loop will [`ask`].
+//!   everything apart says [`Flags::UNSURE`], and the loop will [`ask`], which may also find that the
+//!   descriptor is closed.
 //! * An interest is level-triggered, edge-triggered, one-shot (after one event nothing is reported until
 //!   `modify`), or both of the latter. An empty one is for errors and hang-ups alone.
 //! * Dropping a poller closes what `new` opened. It is never used after that: whoever uses it holds a

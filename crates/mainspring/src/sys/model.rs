@@ -191,6 +191,6 @@ impl Events {
 }
 
 /// A model is never unsure.
-pub(crate) fn ask(_fd: BorrowedFd<'_>, flags: Flags) -> Flags {
-    flags
+pub(crate) fn ask(_fd: BorrowedFd<'_>, flags: Flags) -> Option<Flags> {
+    Some(flags)
 }

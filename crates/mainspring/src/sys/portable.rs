@@ -187,19 +187,23 @@ impl fmt::Debug for Events {
     }
 }
 
-/// What is the case with a descriptor about which an event was not sure.
-pub(crate) fn ask(fd: BorrowedFd<'_>, flags: Flags) -> Flags {
+/// What is the case with a descriptor about which an event was not sure. None if it is not open.
+pub(crate) fn ask(fd: BorrowedFd<'_>, flags: Flags) -> Option<Flags> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
     let asked = PollFlags::IN | PollFlags::OUT;
     let mut fds = [PollFd::from_borrowed_fd(fd, asked)];
     if poll(&mut fds, Some(&Timespec::default())).is_err() {
-        return flags;
+        return Some(flags);
     }
     let found = fds[0].revents();
+    if found.contains(PollFlags::NVAL) {
+        return None;
+    }
     let flag = |flag: Flags, bit| flag.when(found.contains(bit));
-    flag(Flags::READABLE, PollFlags::IN)
+    let flags = flag(Flags::READABLE, PollFlags::IN)
         .or(flag(Flags::WRITABLE, PollFlags::OUT))
         .or(flag(Flags::ERROR, PollFlags::ERR))
-        .or(flag(Flags::HANGUP, PollFlags::HUP))
+        .or(flag(Flags::HANGUP, PollFlags::HUP));
+    Some(flags)
 }

@@ -108,6 +108,9 @@ impl Tool {
         let process = Process::start(&command);
         let mut client = Client::connect(process.port, connections);
         if !client.exchange(requests, Instant::now() + LIMIT) {
+            drop(process);
+            // A tool that was stopped may have begun to write.
+            let _ = std::fs::remove_file(&file);
             return None;
         }
         client.close();

@@ -26,7 +26,7 @@ struct Requests {
 }
 
 impl Requests {
-    const FULL: Self = Self { measured: 200_000, before: 20_000, counted: 6_400 };
+    const FULL: Self = Self { measured: 200_000, before: 20_000, counted: 2_560 };
     const QUICK: Self = Self { measured: 20_000, before: 2_000, counted: 640 };
 }
 

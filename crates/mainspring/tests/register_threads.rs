@@ -31,7 +31,6 @@ suite! {
     many_threads_register_and_every_one_is_served,
     no_lock_is_held_while_a_callback_runs,
     an_unregistered_callback_is_not_called_any_more,
-    a_sleep_that_work_prevents_repeats_no_event,
     captures_are_dropped_on_the_thread_of_the_loop,
     captures_of_a_number_that_is_used_again_are_dropped_on_the_thread_of_the_loop,
     what_one_thread_did_is_seen_by_the_next,
@@ -335,49 +334,6 @@ fn an_unregistered_callback_is_not_called_any_more(variant: Variant) {
         flush(&handle);
         assert_eq!(running.load(Ordering::SeqCst), last);
     }
-    close(&handle, thread);
-}
-
-// spec: M1-2.5, IO-4
-fn a_sleep_that_work_prevents_repeats_no_event(variant: Variant) {
-    let (handle, thread) =
-        variant.spawn(|builder| builder.max_spin(Duration::ZERO), |event_loop| event_loop.run());
-    let ran = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&ran);
-    let callback = move |_: &Cx, source: &UnixStream, _: Readiness| {
-        drain(source);
-        counted.fetch_add(1, Ordering::SeqCst);
-    };
-    let (socket, peer) = pair();
-    handle.register_fd(socket, Interest::READ.edge_triggered(), callback).unwrap();
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            // Each waits for its own task only, so that the loop is always on its way to sleep.
-            scope.spawn(|| {
-                let tracker = Tracker::new();
-                for n in 1.. {
-                    handle.submit(tracker.callback()).unwrap();
-                    wait_until(|| tracker.ran() == n);
-                    if stop.load(Ordering::Relaxed) {
-                        break;
-                    }
-                }
-            });
-        }
-        let mut seen = 0;
-        for edge in 1..=3_000 {
-            (&peer).write_all(b"x").unwrap();
-            wait_until(|| ran.load(Ordering::SeqCst) >= edge);
-            flush(&handle);
-            seen = ran.load(Ordering::SeqCst);
-            if seen != edge {
-                break;
-            }
-        }
-        stop.store(true, Ordering::Relaxed);
-        assert_eq!(seen, 3_000, "once for each edge");
-    });
     close(&handle, thread);
 }
 

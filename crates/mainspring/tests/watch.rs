@@ -28,6 +28,7 @@ suite! {
     a_weakly_watched_source_belongs_to_the_user,
     a_raw_descriptor_is_never_closed_by_the_loop,
     the_end_of_the_loop_closes_owned_sources_and_no_others,
+    a_callback_that_holds_its_own_handle_is_released_with_the_loop,
     unwatch_is_idempotent_and_never_fails,
     an_old_handle_never_touches_the_replacement,
     there_is_one_watcher_for_a_descriptor_and_the_last_one_wins,
@@ -296,6 +297,29 @@ fn the_end_of_the_loop_closes_owned_sources_and_no_others(variant: Variant) {
         assert!(!kept.is_active());
         assert!(!kept.unwatch());
     }
+}
+
+// spec: SD-6
+fn a_callback_that_holds_its_own_handle_is_released_with_the_loop(variant: Variant) {
+    let tracker = Tracker::new();
+    let event_loop = build(variant);
+    let mut peers = Vec::new();
+    for _ in 0..3 {
+        let (ours, theirs) = pair();
+        peers.push(theirs);
+        let (slot, token) = (Later::<UnixStream>::default(), tracker.token());
+        let own = Rc::clone(&slot);
+        let watch = Watch::new().read(move |_, _| {
+            let _ = &token;
+            assert!(own.borrow().as_ref().is_some_and(Watcher::is_active));
+        });
+        slot.replace(Some(event_loop.cx().watch(ours, watch).unwrap()));
+    }
+    peers[0].write_all(b"x").unwrap();
+    tick(&event_loop);
+    assert_eq!(tracker.alive(), 3);
+    drop(event_loop);
+    assert_eq!(tracker.alive(), 0);
 }
 
 // spec: M1-1.5, ER-2

@@ -578,7 +578,7 @@ fn a_busy_descriptor_does_not_keep_others_from_running(variant: Variant) {
 
 // spec: IO-3
 fn more_ready_descriptors_than_one_poll_reports_are_all_served(variant: Variant) {
-    const COUNT: usize = 3_000;
+    const COUNT: usize = 1_500;
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let raised = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
     rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).unwrap();

@@ -6,12 +6,12 @@
 //! may have removed or changed it, or anything else.
 
 use std::cell::{Cell, RefCell};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::readiness::{Readiness, Step, Steps};
-use super::slot::{Call, Dispatch, Page, Slot, Token, Word, find};
+use super::slot::{Call, Dispatch, Page, Token, Word, find};
 use crate::fault::{drop_isolated, log_isolated};
 use crate::shared::Shared;
 use crate::sys::{self, Event, Events, Flags};
@@ -96,35 +96,23 @@ impl Watchers {
     #[inline]
     pub(crate) fn next(&self, shared: &Shared) -> Option<Ready> {
         loop {
-            let (step, rest) = match self.steps.get().split() {
-                Some(split) => split,
+            let ready = match self.steps.get().split() {
+                Some((step, rest)) => {
+                    self.steps.set(rest);
+                    self.resume(shared, step)
+                }
                 None => {
                     let event = self.take_event()?;
-                    self.event.set(event);
-                    self.steps.set(self.begin(shared, event));
-                    continue;
+                    self.begin(shared, event)
                 }
             };
-            self.steps.set(rest);
-            let Event { token, flags } = self.event.get();
-            let token = Token(token);
-            let Some((word, dispatch)) = self.find_current(shared, token) else {
-                self.steps.set(Steps::NONE);
-                continue;
-            };
-            let readiness = Readiness::new(flags, word);
-            let is_wanted = match step {
-                Step::Error => word.hears_error(),
-                Step::Read => word.hears_read(),
-                Step::Write => word.hears_write(),
-                Step::All => readiness.is_some(),
-            };
-            if is_wanted {
-                return Some(Ready { token, dispatch, call: Call { step, readiness } });
+            if ready.is_some() {
+                return ready;
             }
         }
     }
 
+    #[inline]
     fn take_event(&self) -> Option<Event> {
         let next = self.next.get();
         if next == self.end.get() {
@@ -134,93 +122,112 @@ impl Watchers {
         self.events.borrow().as_ref()?.get(next)
     }
 
-    /// What there is to do for an event.
-    fn begin(&self, shared: &Shared, event: Event) -> Steps {
+    /// The first callback for an event. The others are noted.
+    #[inline]
+    fn begin(&self, shared: &Shared, event: Event) -> Option<Ready> {
+        self.event.set(event);
         let token = Token(event.token);
-        let Some(word) = self.find(shared, token, |_, word| Some(word)) else {
+        let Some(found) = self.find(shared, token) else {
             self.stale.set(self.stale.get() + 1);
-            return Steps::NONE;
+            return None;
         };
-        let steps = Steps::new(event.flags, word);
-        let is_plain = !event.flags.has(Flags::UNSURE)
-            && !steps.is_empty()
-            && !word.interest().is_one_shot()
-            && !word.is_muted();
-        if is_plain { steps } else { self.begin_unusual(shared, event, word) }
+        let found = self.validate(shared, token, found)?;
+        let steps = Steps::new(event.flags, found.word);
+        let is_plain = !steps.is_empty()
+            && !event.flags.has(Flags::UNSURE)
+            && !found.word.interest().is_one_shot()
+            && !found.word.is_muted();
+        let steps = if is_plain { steps } else { self.begin_unusual(shared, token, &found) };
+        let (step, rest) = steps.split()?;
+        self.steps.set(rest);
+        Some(self.ready(token, found, step))
     }
 
     /// An event that the backend is not sure of, that is for nobody, or that changes the registration.
     #[cold]
-    fn begin_unusual(&self, shared: &Shared, event: Event, word: Word) -> Steps {
-        let Event { token, mut flags } = event;
-        let slot_token = Token(token);
-        // First of all, because a source that is gone is to be removed, and not to be muted.
-        if self.find_current(shared, slot_token).is_none() {
-            return Steps::NONE;
-        }
-        let Some((fd, _)) = self.find(shared, slot_token, |slot, _| {
-            // SAFETY: this is the loop's thread.
-            unsafe { slot.get() }
-        }) else {
-            return Steps::NONE;
-        };
-        if flags.has(Flags::UNSURE) {
+    fn begin_unusual(&self, shared: &Shared, token: Token, found: &Found) -> Steps {
+        let Found { word, fd, .. } = *found;
+        let mut event = self.event.get();
+        if event.flags.has(Flags::UNSURE) {
             // SAFETY: the number came from a descriptor, so it is not -1; if it was closed, the system says so.
-            let Some(found) = sys::ask(unsafe { BorrowedFd::borrow_raw(fd) }, flags) else {
-                drop_isolated(shared.unregister_token(fd, slot_token));
+            let Some(flags) = sys::ask(unsafe { BorrowedFd::borrow_raw(fd) }, event.flags) else {
+                drop_isolated(shared.unregister_token(fd, token));
                 return Steps::NONE;
             };
-            flags = found;
-            self.event.set(Event { token, flags });
+            event.flags = flags;
+            self.event.set(event);
         }
-        let steps = Steps::new(flags, word);
+        let steps = Steps::new(event.flags, word);
         if steps.is_empty() {
-            if flags.has(Flags::HANGUP.or(Flags::ERROR)) && word.is_armed() {
+            if event.flags.has(Flags::HANGUP.or(Flags::ERROR)) {
                 // Nobody listens, and the system would not stop.
-                shared.mute(fd, slot_token, true);
+                shared.mute(fd, token, true);
             }
             return steps;
         }
         if word.interest().is_one_shot() {
-            return if shared.disarm(fd, slot_token) { steps } else { Steps::NONE };
+            return if shared.disarm(fd, token) { steps } else { Steps::NONE };
         }
         if word.is_muted() {
-            shared.mute(fd, slot_token, false);
+            shared.mute(fd, token, false);
         }
         steps
     }
 
-    /// Looks at the slot of a live registration.
+    /// A further callback for the event that is begun, if nothing has changed that.
+    fn resume(&self, shared: &Shared, step: Step) -> Option<Ready> {
+        let Event { token, flags } = self.event.get();
+        let token = Token(token);
+        let found = self.find(shared, token);
+        let Some(found) = found.and_then(|found| self.validate(shared, token, found)) else {
+            self.steps.set(Steps::NONE);
+            return None;
+        };
+        let is_wanted = match step {
+            Step::Error => found.word.hears_error(),
+            Step::Read => found.word.hears_read(),
+            Step::Write => found.word.hears_write(),
+            Step::All => Readiness::new(flags, found.word).is_some(),
+        };
+        is_wanted.then(|| self.ready(token, found, step))
+    }
+
     #[inline]
-    fn find<R>(
-        &self,
-        shared: &Shared,
-        token: Token,
-        look: impl FnOnce(&Slot, Word) -> Option<R>,
-    ) -> Option<R> {
+    fn ready(&self, token: Token, found: Found, step: Step) -> Ready {
+        let readiness = match step {
+            Step::All => Readiness::new(self.event.get().flags, found.word),
+            Step::Error | Step::Read | Step::Write => None,
+        };
+        Ready { token, dispatch: found.dispatch, call: Call { step, readiness } }
+    }
+
+    /// A live registration.
+    #[inline]
+    fn find(&self, shared: &Shared, token: Token) -> Option<Found> {
         if token.index() / Page::LEN >= self.pages.borrow().len() {
             self.pages.replace(shared.io.lock().pages());
         }
         let pages = self.pages.borrow();
         let slot = find(&pages, token.index())?;
-        slot.live(token).and_then(|word| look(slot, word))
+        let word = slot.live(token)?;
+        // SAFETY: this is the loop's thread.
+        let (fd, dispatch) = unsafe { slot.get() }?;
+        Some(Found { word, fd, dispatch })
     }
 
-    /// A live registration whose source is still what it was. Otherwise it is removed.
-    fn find_current(&self, shared: &Shared, token: Token) -> Option<(Word, Rc<dyn Dispatch>)> {
-        let (word, (fd, dispatch)) = self.find(shared, token, |slot, word| {
-            // SAFETY: this is the loop's thread.
-            unsafe { slot.get() }.map(|found| (word, found))
-        })?;
+    /// Only if the source is still what it was. Otherwise the registration is removed.
+    #[inline]
+    fn validate(&self, shared: &Shared, token: Token, found: Found) -> Option<Found> {
         // The source is in use, and cannot be taken back meanwhile.
         let is_current = {
             let _running = Running::new(&self.running, token);
-            dispatch.is_current(fd)
+            found.dispatch.is_current(found.fd)
         };
         if is_current {
-            return Some((word, dispatch));
+            return Some(found);
         }
-        drop_isolated((dispatch, shared.unregister_token(fd, token)));
+        let fd = found.fd;
+        drop_isolated((found, shared.unregister_token(fd, token)));
         None
     }
 
@@ -268,7 +275,7 @@ impl Watchers {
     pub(crate) fn note_weak(&self, shared: &Shared, token: Token) {
         let mut weak = self.weak.borrow_mut();
         if weak.len() == weak.capacity() {
-            weak.retain(|token| self.find(shared, *token, |_, _| Some(())).is_some());
+            weak.retain(|token| self.find(shared, *token).is_some());
             let len = weak.len();
             weak.reserve(len + 8);
         }
@@ -285,10 +292,13 @@ impl Watchers {
         // The list is not borrowed meanwhile: looking at a source is code of the user, and may panic.
         for index in (0..weak).rev() {
             let token = self.weak.borrow().get(index).copied();
-            if let Some(token) = token
-                && self.find_current(shared, token).is_none()
-            {
-                self.weak.borrow_mut().retain(|other| *other != token);
+            let Some(token) = token else { continue };
+            let found = self.find(shared, token);
+            if found.and_then(|found| self.validate(shared, token, found)).is_none() {
+                let mut weak = self.weak.borrow_mut();
+                if weak.get(index) == Some(&token) {
+                    weak.swap_remove(index);
+                }
             }
         }
     }
@@ -302,6 +312,13 @@ impl Watchers {
         self.weak.take();
         shared.empty_table().into_iter().for_each(drop_isolated);
     }
+}
+
+/// What is known of a live registration.
+struct Found {
+    word: Word,
+    fd: RawFd,
+    dispatch: Rc<dyn Dispatch>,
 }
 
 /// A callback that is to be run.

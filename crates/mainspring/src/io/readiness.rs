@@ -38,9 +38,7 @@ pub struct Readiness {
 impl Readiness {
     /// None if there is nothing that was asked for.
     pub(crate) fn new(flags: Flags, word: Word) -> Option<Self> {
-        let is_readable =
-            word.hears_read() && flags.has(Flags::READABLE.or(Flags::HANGUP).or(Flags::ERROR));
-        let is_writable = word.hears_write() && flags.has(Flags::WRITABLE.or(Flags::ERROR));
+        let (is_readable, is_writable) = heard(flags, word);
         (is_readable || is_writable).then_some(Self {
             is_readable,
             is_writable,
@@ -116,20 +114,16 @@ pub(crate) enum Step {
 impl Steps {
     pub(crate) const NONE: Self = Self(0);
 
+    #[inline]
     pub(crate) fn new(flags: Flags, word: Word) -> Self {
-        let Some(readiness) = Readiness::new(flags, word) else {
-            let is_error = flags.has(Flags::ERROR) && word.hears_error();
-            return if is_error { Self(Step::Error as u8) } else { Self::NONE };
-        };
-        if word.is_strict() {
-            return Self(Step::All as u8);
-        }
-        if readiness.is_error && word.hears_error() {
+        if flags.has(Flags::ERROR) && word.hears_error() {
             return Self(Step::Error as u8);
         }
-        let read = if readiness.is_readable { Step::Read as u8 } else { 0 };
-        let write = if readiness.is_writable { Step::Write as u8 } else { 0 };
-        Self(read | write)
+        let (is_readable, is_writable) = heard(flags, word);
+        if word.is_strict() {
+            return Self(if is_readable || is_writable { Step::All as u8 } else { 0 });
+        }
+        Self(u8::from(is_readable) * Step::Read as u8 | u8::from(is_writable) * Step::Write as u8)
     }
 
     pub(crate) fn is_empty(self) -> bool {
@@ -137,10 +131,23 @@ impl Steps {
     }
 
     /// The first one, and the rest.
+    #[inline]
     pub(crate) fn split(self) -> Option<(Step, Self)> {
-        [Step::Error, Step::Read, Step::Write, Step::All]
-            .into_iter()
-            .find(|step| self.0 & *step as u8 != 0)
-            .map(|step| (step, Self(self.0 & !(step as u8))))
+        let step = match self.0.trailing_zeros() {
+            0 => Step::Error,
+            1 => Step::Read,
+            2 => Step::Write,
+            3 => Step::All,
+            _ => return None,
+        };
+        Some((step, Self(self.0 & (self.0 - 1))))
     }
+}
+
+/// Whether an event counts as readable, and as writable, for those who asked for that.
+#[inline]
+fn heard(flags: Flags, word: Word) -> (bool, bool) {
+    let readable = Flags::READABLE.or(Flags::HANGUP).or(Flags::ERROR);
+    let writable = Flags::WRITABLE.or(Flags::ERROR);
+    (word.hears_read() && flags.has(readable), word.hears_write() && flags.has(writable))
 }

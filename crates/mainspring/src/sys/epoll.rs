@@ -22,6 +22,21 @@ pub(crate) const TOKEN_BITS: u32 = 64;
 const WAKE: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 
+const _: () = {
+    let flags = [
+        (Flags::READABLE, EventFlags::IN),
+        (Flags::WRITABLE, EventFlags::OUT),
+        (Flags::ERROR, EventFlags::ERR),
+        (Flags::HANGUP, EventFlags::HUP),
+    ];
+    let mut index = 0;
+    while index < flags.len() {
+        let (flag, bit) = flags[index];
+        assert!(Flags::from_epoll(bit.bits()).has(flag));
+        index += 1;
+    }
+};
+
 /// How many events one wait can return.
 const CAPACITY: usize = 1024;
 
@@ -131,12 +146,7 @@ impl Events {
 
     pub(crate) fn get(&self, index: usize) -> Option<Event> {
         let epoll::Event { flags, data } = *self.0.get(index)?;
-        let flag = |flag: Flags, bit| flag.when(flags.contains(bit));
-        let flags = flag(Flags::READABLE, EventFlags::IN)
-            .or(flag(Flags::WRITABLE, EventFlags::OUT))
-            .or(flag(Flags::ERROR, EventFlags::ERR))
-            .or(flag(Flags::HANGUP, EventFlags::HUP));
-        Some(Event { token: data.u64(), flags })
+        Some(Event { token: data.u64(), flags: Flags::from_epoll(flags.bits()) })
     }
 }
 

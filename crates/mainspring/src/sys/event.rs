@@ -1,19 +1,27 @@
 //! What a poller reports.
 
-/// What is to be said about a descriptor.
+/// What is to be said about a descriptor. The numbers are those of epoll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flags(u8);
 
 impl Flags {
     pub(crate) const NOTHING: Self = Self(0);
     pub(crate) const READABLE: Self = Self(1);
-    pub(crate) const WRITABLE: Self = Self(1 << 1);
-    pub(crate) const ERROR: Self = Self(1 << 2);
-    pub(crate) const HANGUP: Self = Self(1 << 3);
+    pub(crate) const WRITABLE: Self = Self(1 << 2);
+    pub(crate) const ERROR: Self = Self(1 << 3);
+    pub(crate) const HANGUP: Self = Self(1 << 4);
     /// The other flags say more than is known for certain.
-    pub(crate) const UNSURE: Self = Self(1 << 4);
+    pub(crate) const UNSURE: Self = Self(1 << 5);
+
+    /// What epoll says.
+    #[cfg(all(target_os = "linux", not(loom), not(mainspring_portable)))]
+    pub(crate) const fn from_epoll(bits: u32) -> Self {
+        let known = Self::READABLE.or(Self::WRITABLE).or(Self::ERROR).or(Self::HANGUP);
+        Self(bits as u8 & known.0)
+    }
 
     /// These flags, if the condition holds.
+    #[cfg(any(loom, not(target_os = "linux"), mainspring_portable))]
     pub(crate) const fn when(self, condition: bool) -> Self {
         if condition { self } else { Self::NOTHING }
     }

@@ -17,8 +17,8 @@ std::thread_local! {
     static READY: RefCell<Vec<RawFd>> = const { RefCell::new(Vec::new()) };
     /// Every event that was reported, by its token.
     static REPORTED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-    /// How many pollers there are.
-    static POLLERS: Cell<usize> = const { Cell::new(0) };
+    /// How many pollers were made, and how many of them there still are.
+    static POLLERS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
 /// See the [contract](super). Readiness is an event: whoever is registered when a wait finds it is told, once.
@@ -65,7 +65,8 @@ impl State {
 
 impl Poller {
     pub(crate) fn new() -> io::Result<Self> {
-        POLLERS.set(POLLERS.get() + 1);
+        let (made, left) = POLLERS.get();
+        POLLERS.set((made + 1, left + 1));
         Ok(Self { state: Mutex::new(State::default()), changed: Condvar::new() })
     }
 
@@ -122,7 +123,7 @@ impl Poller {
     pub(crate) fn begin() {
         READY.take();
         REPORTED.take();
-        POLLERS.set(0);
+        POLLERS.set((0, 0));
     }
 
     /// Notes that a descriptor is readable. Who waits is not told: see [`nudge`](Self::nudge).
@@ -141,9 +142,14 @@ impl Poller {
         REPORTED.with_borrow(|reported| reported.iter().filter(|other| **other == token).count())
     }
 
+    /// How many pollers were made.
+    pub(crate) fn made() -> usize {
+        POLLERS.get().0
+    }
+
     /// How many pollers there are.
     pub(crate) fn count() -> usize {
-        POLLERS.get()
+        POLLERS.get().1
     }
 
     /// The registration of a descriptor, as the system knows it.
@@ -168,7 +174,8 @@ impl Poller {
 
 impl Drop for Poller {
     fn drop(&mut self) {
-        POLLERS.set(POLLERS.get() - 1);
+        let (made, left) = POLLERS.get();
+        POLLERS.set((made, left - 1));
     }
 }
 

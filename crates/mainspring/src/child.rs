@@ -37,7 +37,8 @@ pub struct ChildExit {
 }
 
 impl ChildExit {
-    /// Makes a child process a source.
+    /// Makes a child process a source. It must not have been waited for: its number may be that of another
+    /// process then.
     ///
     /// # Errors
     ///
@@ -56,8 +57,7 @@ impl ChildExit {
     /// }
     /// ```
     pub fn new(child: Child) -> Result<Self, (io::Error, Child)> {
-        // A child that was not waited for keeps its number, so this cannot be another process; one that was
-        // has none any more, and there is nothing to be found.
+        // A child that was not waited for keeps its number, so this cannot be another process.
         let opened = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
         match opened {
             Ok(fd) => Ok(Self { fd, child: RefCell::new(child) }),

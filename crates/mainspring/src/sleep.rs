@@ -30,7 +30,7 @@ use crate::fault::log_isolated;
 use crate::probe::{Point, Probes};
 use crate::state::{Began, StateWord, Via};
 use crate::sync::{Ordering, RwLock, fence};
-use crate::sys::{AT_ONCE, Events, Parker, Poller};
+use crate::sys::{Events, Parker, Poller};
 
 /// The poller, and the way to end a sleep in it.
 #[derive(Debug)]
@@ -73,6 +73,14 @@ impl Sleep {
             }
             Source::Open(poller) => Ok(Arc::clone(poller)),
             Source::Closed => Err(Error::Terminated),
+        }
+    }
+
+    /// Closes the poller until it is needed. For whoever has just opened it, in vain.
+    pub(crate) fn unopen_source(&self) {
+        let mut source = self.source.write().unwrap_or_else(|e| e.into_inner());
+        if matches!(*source, Source::Open(_)) {
+            *source = Source::Missing;
         }
     }
 
@@ -155,18 +163,15 @@ impl Sleep {
         self.sleep(Via::Park, has_work, park).map(drop)
     }
 
-    /// Waits in the poller, likewise. False if it did not even look into it.
+    /// Waits in the poller, which is the open one, likewise. False if it did not even look into it.
     pub(crate) fn poll(
         &self,
+        poller: &Poller,
         events: &mut Events,
         deadline: Option<i64>,
         has_work: impl FnOnce() -> bool,
     ) -> Result<bool, Error> {
-        self.sleep(Via::Poll, has_work, || {
-            // The lock is not held while waiting.
-            self.poller().ok_or(Error::PollerClosed)?.wait(events, deadline)?;
-            Ok(())
-        })
+        self.sleep(Via::Poll, has_work, || Ok(poller.wait(events, deadline)?))
     }
 
     fn sleep(
@@ -191,11 +196,5 @@ impl Sleep {
         self.probes.reach(Point::AfterBlock);
         self.state.wake_up();
         blocked
-    }
-
-    /// Looks into the poller without blocking. For the loop's thread only.
-    pub(crate) fn look(&self, events: &mut Events) -> Result<(), Error> {
-        self.poller().ok_or(Error::PollerClosed)?.wait(events, Some(AT_ONCE))?;
-        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::inbox::Inbox;
 use crate::lane::Lane;
 use crate::local::Idle;
 use crate::state::Via;
-use crate::sys;
+use crate::sys::{self, Poller};
 use crate::task::{Ready, Run, SendTask};
 use crate::{Cx, Error};
 
@@ -372,10 +372,11 @@ impl Cx {
         if !local.shared.io.is_used() || !local.may_go_on() {
             return Ok(());
         }
-        local
-            .watchers
-            .fill(&local.shared, |events| local.shared.sleep.look(events).map(|()| true))
-            .map(drop)
+        let look = |poller: &Poller, events: &mut _| {
+            poller.wait(events, Some(sys::AT_ONCE))?;
+            Ok(true)
+        };
+        local.watchers.fill(&local.shared, look).map(drop)
     }
 
     /// Blocks.
@@ -393,7 +394,9 @@ impl Cx {
         match via {
             Via::Park => sleep.park(deadline, || local.has_work()),
             Via::Poll => {
-                let poll = |events: &mut _| sleep.poll(events, deadline, || local.has_work());
+                let poll = |poller: &Poller, events: &mut _| {
+                    sleep.poll(poller, events, deadline, || local.has_work())
+                };
                 // Work that comes at the last moment does not keep the descriptors from being looked at.
                 if local.watchers.fill(shared, poll)? { Ok(()) } else { self.look() }
             }

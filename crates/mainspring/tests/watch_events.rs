@@ -12,6 +12,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
+use std::time::Duration;
 
 use common::timers::{HOUR, automatic, tick};
 use common::{Log, Variant};
@@ -390,6 +391,8 @@ fn a_masked_hang_up_hides_no_later_error(variant: Variant) {
         assert_at_rest(&event_loop);
         assert_eq!(log.len(), 0, "hung up, which is no error");
         connect_in_vain(watcher.fd());
+        let lost = |_: &Cx| panic!("the error is lost");
+        event_loop.cx().set_timeout(Duration::from_secs(10), lost).unwrap();
         while log.len() == 0 {
             event_loop.turn(None).unwrap();
         }

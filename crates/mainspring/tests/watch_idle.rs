@@ -22,6 +22,7 @@ suite! {
     a_one_shot_is_waited_for_until_it_has_fired,
     a_watcher_without_interest_is_waited_for_only_if_it_listens_to_errors,
     a_weak_watcher_whose_source_is_gone_is_not_waited_for,
+    of_several_weak_watchers_those_that_are_left_are_waited_for,
     replacing_and_unwatching_leave_no_reference_behind,
 }
 
@@ -160,6 +161,36 @@ fn a_weak_watcher_whose_source_is_gone_is_not_waited_for(variant: Variant) {
     assert!(waits(&event_loop));
     drop(ours);
     assert!(!waits(&event_loop));
+}
+
+// spec: R9, M1-1.2, F-24
+fn of_several_weak_watchers_those_that_are_left_are_waited_for(variant: Variant) {
+    const ORDERS: [[usize; 3]; 6] =
+        [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    for order in ORDERS {
+        let event_loop = waiting(variant);
+        let cx = event_loop.cx();
+        let pairs = [pair(), pair(), pair(), pair()];
+        let peers: Vec<_> = pairs.iter().map(|(_, theirs)| theirs.try_clone().unwrap()).collect();
+        let mut sources = pairs.map(|(ours, _)| Some(Rc::new(ours)));
+        for source in sources.iter().flatten() {
+            drop(cx.watch_weak(source, Watch::new().read(|_, _| ())).unwrap());
+        }
+        // The last one is there to the end, and does not count.
+        cx.reference_fd(sources[3].as_ref().unwrap().as_raw_fd(), false).unwrap();
+        for (i, gone) in order.into_iter().enumerate() {
+            assert!(waits(&event_loop), "{order:?}, {i} are gone");
+            sources[gone] = None;
+        }
+        assert!(!waits(&event_loop), "{order:?}");
+        // Others are not forgotten over it.
+        let (ours, _theirs) = pair();
+        let owned = cx.watch(ours, Watch::new().read(|_, _| ())).unwrap();
+        assert!(waits(&event_loop));
+        assert!(owned.unwatch());
+        assert!(!waits(&event_loop));
+        drop(peers);
+    }
 }
 
 // spec: R9, F-24, M1-1.6

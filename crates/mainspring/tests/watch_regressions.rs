@@ -5,7 +5,7 @@ mod common;
 #[path = "common/watch.rs"]
 mod watching;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::Write;
 use std::net::{Shutdown, UdpSocket};
@@ -38,6 +38,7 @@ suite! {
     a_one_shot_whose_error_was_taken_by_another_callback_is_still_delivered_once,
     a_source_cannot_be_taken_back_while_it_tells_its_descriptor,
     a_first_registration_that_is_refused_opens_nothing,
+    a_busy_run_until_idle_does_not_look_at_every_weakly_watched_source,
 }
 
 /// Numbers that nobody gets by chance.
@@ -479,4 +480,46 @@ fn a_first_registration_that_is_refused_opens_nothing(variant: Variant) {
         tick(&event_loop);
         assert_eq!(log.take(), ["read"]);
     }
+}
+
+/// A source that counts how often it is looked at.
+struct Looked(UnixStream, Rc<Cell<usize>>);
+
+impl AsFd for Looked {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.1.set(self.1.get() + 1);
+        self.0.as_fd()
+    }
+}
+
+// In every tick it looked whether one of them was gone: a tick took as long as there were watchers.
+// spec: R9, M1-1.1
+fn a_busy_run_until_idle_does_not_look_at_every_weakly_watched_source(variant: Variant) {
+    const QUIET: usize = 100;
+    const TICKS: usize = 100;
+    let _alone = alone();
+    let event_loop = build(variant);
+    let cx = event_loop.cx();
+    let looks = Rc::new(Cell::new(0));
+    let mut kept = Vec::new();
+    for _ in 0..QUIET {
+        let (ours, theirs) = pair();
+        let ours = Rc::new(Looked(ours, Rc::clone(&looks)));
+        drop(cx.watch_weak(&ours, Watch::new().read(|_, _| unreachable!())).unwrap());
+        kept.push((ours, theirs));
+    }
+    let (busy, _theirs) = pair();
+    let busy = Rc::new(busy);
+    let mut ticks = 0;
+    let watch = Watch::new().write(move |cx, _| {
+        ticks += 1;
+        if ticks == TICKS {
+            cx.close();
+        }
+    });
+    drop(cx.watch_weak(&busy, watch).unwrap());
+    looks.set(0);
+    event_loop.run_until_idle().unwrap();
+    // One of them in each tick would do, and all of them now and then.
+    assert!(looks.get() < QUIET * TICKS / 10, "{looks:?}");
 }

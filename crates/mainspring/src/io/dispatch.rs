@@ -14,7 +14,7 @@ use super::readiness::{Readiness, Step, Steps};
 use super::slot::{Call, Dispatch, Page, Token, Word, find};
 use crate::fault::{drop_isolated, log_isolated};
 use crate::shared::Shared;
-use crate::sys::{self, Event, Events, Flags};
+use crate::sys::{self, Event, Events, Flags, Poller};
 use crate::task::Run;
 use crate::{Cx, Error};
 
@@ -31,6 +31,8 @@ impl Backoff {
 
 /// The loop's own side of its descriptors.
 pub(crate) struct Watchers {
+    /// The open poller, once it was needed. Only the loop's thread replaces or closes that.
+    poller: RefCell<Option<Arc<Poller>>>,
     /// Allocated by the first poll.
     events: RefCell<Option<Events>>,
     /// The events of the batch that are not begun: from the first number to before the second.
@@ -54,6 +56,7 @@ pub(crate) struct Watchers {
 impl Watchers {
     pub(crate) fn new() -> Self {
         Self {
+            poller: RefCell::new(None),
             events: RefCell::new(None),
             next: Cell::new(0),
             end: Cell::new(0),
@@ -78,14 +81,19 @@ impl Watchers {
     pub(crate) fn fill(
         &self,
         shared: &Shared,
-        poll: impl FnOnce(&mut Events) -> Result<bool, Error>,
+        poll: impl FnOnce(&Poller, &mut Events) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
         self.ended.set(shared.io.ended());
+        let mut poller = self.poller.borrow_mut();
+        let poller = match &mut *poller {
+            Some(poller) => poller,
+            none => none.insert(shared.sleep.poller().ok_or(Error::PollerClosed)?),
+        };
         let mut events = self.events.borrow_mut();
         let events = events.get_or_insert_with(Events::new);
         self.next.set(0);
         self.end.set(0);
-        let is_filled = poll(events)?;
+        let is_filled = poll(poller, events)?;
         if is_filled {
             self.end.set(events.len());
         }
@@ -241,7 +249,8 @@ impl Watchers {
             shared.take_left().into_iter().for_each(drop_isolated);
         }
         let stale = self.stale.take();
-        if stale > shared.io.ended().wrapping_sub(self.ended.get()) {
+        let ended = shared.io.ended().wrapping_sub(self.ended.get());
+        if stale > ended.saturating_mul(sys::EVENTS_EACH) {
             self.silence(shared);
         }
     }
@@ -255,6 +264,7 @@ impl Watchers {
             self.backoff.set(Backoff { skip: skip - 1, next });
             return;
         }
+        self.poller.take();
         self.backoff.set(match shared.rebuild_poller() {
             Ok(()) => Backoff::default(),
             Err(error) => {
@@ -283,10 +293,10 @@ impl Watchers {
     }
 
     /// Removes registrations whose source is gone, if it can be that these are all that keeps the loop
-    /// alive: nothing would ever tell of them.
+    /// alive: nothing would ever tell of them. The first one that does keep it alive is enough to know.
     pub(crate) fn sweep(&self, shared: &Shared) {
         let weak = self.weak.borrow().len();
-        if weak == 0 || shared.io.referenced() > weak {
+        if shared.io.referenced() > weak {
             return;
         }
         // The list is not borrowed meanwhile: looking at a source is code of the user, and may panic.
@@ -294,10 +304,14 @@ impl Watchers {
             let token = self.weak.borrow().get(index).copied();
             let Some(token) = token else { continue };
             let found = self.find(shared, token);
-            if found.and_then(|found| self.validate(shared, token, found)).is_none() {
-                let mut weak = self.weak.borrow_mut();
-                if weak.get(index) == Some(&token) {
-                    weak.swap_remove(index);
+            match found.and_then(|found| self.validate(shared, token, found)) {
+                Some(found) if found.word.keeps_alive() => return,
+                Some(_) => {}
+                None => {
+                    let mut weak = self.weak.borrow_mut();
+                    if weak.get(index) == Some(&token) {
+                        weak.swap_remove(index);
+                    }
                 }
             }
         }
@@ -308,6 +322,7 @@ impl Watchers {
         self.next.set(0);
         self.end.set(0);
         self.steps.set(Steps::NONE);
+        self.poller.take();
         self.pages.take();
         self.weak.take();
         shared.empty_table().into_iter().for_each(drop_isolated);

@@ -195,7 +195,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::FdNotRegistered`], also if it was closed meanwhile; [`Error::PollerClosed`] if the loop has
+    /// [`Error::FdNotRegistered`], also if the system says that it was closed; [`Error::PollerClosed`] if the loop has
     /// terminated; [`Error::Io`] if the system refuses, and then nothing has changed.
     ///
     /// ```

@@ -97,6 +97,35 @@ fn is_scarce(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::OutOfMemory | io::ErrorKind::StorageFull)
 }
 
+/// Tells the system of a new registration, for a descriptor that has one in the table or not.
+fn admit(
+    poller: &Poller,
+    fd: RawFd,
+    token: Token,
+    word: Word,
+    existing: Option<Existing>,
+) -> Result<(), Error> {
+    let add = || poller.add(borrow(&fd), token.0, word.request());
+    let modify = || poller.modify(borrow(&fd), token.0, word.request());
+    let is = |result: &io::Result<()>, kind| result.as_ref().is_err_and(|e| e.kind() == kind);
+    let mut result = match existing {
+        None | Some(Existing::Refuse) => add(),
+        Some(Existing::Replace) => modify(),
+    };
+    match existing {
+        // The table does not know it, but the system does: somebody has put another descriptor of the same
+        // file under the number of one that was closed before it was removed.
+        None if is(&result, io::ErrorKind::AlreadyExists) => result = modify(),
+        // The table knows it. If the system does not, it was closed, and the number belongs to another one now.
+        Some(Existing::Refuse) if is(&result, io::ErrorKind::AlreadyExists) => {
+            return Err(Error::FdAlreadyRegistered);
+        }
+        Some(Existing::Replace) if is(&result, io::ErrorKind::NotFound) => result = add(),
+        _ => {}
+    }
+    Ok(result?)
+}
+
 impl Shared {
     /// Registers a descriptor. On failure nothing has changed, and the entry comes back.
     pub(crate) fn register(
@@ -105,50 +134,35 @@ impl Shared {
         existing: Existing,
         entry: Entry,
     ) -> Result<Token, (Error, Entry)> {
-        let raw = entry.fd;
-        let fd = borrow(&raw);
+        let fd = entry.fd;
         let mut table = self.io.lock();
+        let was_open = self.sleep.poller().is_some();
         let poller = match self.poller_for(&table) {
             Ok(poller) => poller,
             Err(error) => return Err((error, entry)),
         };
-        let old = table.token(raw);
-        let token = match table.claim(entry, word) {
+        let old = table.token(fd);
+        let existing = old.map(|_| existing);
+        let claimed = match table.claim(entry, word) {
+            Ok(token) => admit(&poller, fd, token, word, existing)
+                .map(|()| token)
+                .map_err(|error| (error, table.unclaim(token))),
+            Err((error, entry)) => Err((error.into(), entry)),
+        };
+        let token = match claimed {
             Ok(token) => token,
-            Err((error, entry)) => return Err((error.into(), entry)),
-        };
-        let interest = word.request();
-        let add = || poller.add(fd, token.0, interest);
-        let modify = || poller.modify(fd, token.0, interest);
-        let done = match (old, existing) {
-            // The table does not know it, but the system may: somebody has put another descriptor of the
-            // same file under the number of one that was closed before it was removed.
-            (None, _) => match add() {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => modify(),
-                result => result,
-            },
-            // The table knows it, but the system may not: it was closed, and the number belongs to another
-            // one now.
-            (Some(_), Existing::Refuse) => match add() {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let entry = table.unclaim(token);
-                    return Err((Error::FdAlreadyRegistered, entry));
+            Err(refused) => {
+                if !was_open {
+                    // The loop has not seen it: that takes a registration, or the lock.
+                    self.sleep.unopen_source();
                 }
-                result => result,
-            },
-            (Some(_), Existing::Replace) => match modify() {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => add(),
-                result => result,
-            },
+                return Err(refused);
+            }
         };
-        if let Err(error) = done {
-            let entry = table.unclaim(token);
-            return Err((error.into(), entry));
-        }
         // Before the old one is not counted any more, so that the loop is not idle in between.
         self.io.count(None, Some(word));
-        let replaced = old.map(|old| self.end(&mut table, raw, old));
-        table.install(raw, token);
+        let replaced = old.map(|old| self.end(&mut table, fd, old));
+        table.install(fd, token);
         let is_first = self.io.registered.swap(table.len(), Ordering::Relaxed) == 0;
         drop(table);
         if is_first && !self.owner.is_current() {

@@ -40,7 +40,7 @@ use crate::sys::TOKEN_BITS;
 const INDEX_BITS: u32 = if TOKEN_BITS == 64 { 32 } else { 20 };
 
 /// How many slots there can be.
-pub(crate) const MAX_SLOTS: usize = (1 << INDEX_BITS) - 1;
+pub(crate) const MAX_SLOTS: u64 = (1 << INDEX_BITS) - 1;
 
 /// The last generation of a slot; after that it is not used again. One less than what has room, so that no
 /// token is one of those that a poller keeps for itself.

@@ -59,7 +59,7 @@ impl Table {
     pub(crate) fn claim(&mut self, entry: Entry, word: Word) -> Result<Token, (io::Error, Entry)> {
         let index = match self.free.pop() {
             Some(index) => index,
-            None if self.pages.len() * Page::LEN + Page::LEN > MAX_SLOTS => {
+            None if ((self.pages.len() + 1) * Page::LEN) as u64 > MAX_SLOTS => {
                 return Err((io::Error::other("too many descriptors for one loop"), entry));
             }
             None => {

@@ -277,8 +277,8 @@ impl Cx {
     ///
     /// If the descriptor is watched or registered already, this replaces it; no callback is run because of
     /// that. The watch goes on, whether the watcher is kept or dropped, until it is
-    /// [unwatched](Self::unwatch), replaced, or the loop terminates; then the source is dropped, unless it
-    /// was [taken back](Watcher::into_inner).
+    /// [unwatched](Self::unwatch), replaced, or the loop terminates. Then the source is dropped, but not as
+    /// long as the watcher is kept, from which it can be [taken back](Watcher::into_inner).
     ///
     /// # Errors
     ///
@@ -408,7 +408,8 @@ impl Cx {
     /// anything.
     ///
     /// It never fails, and takes effect at once: of an event that is being delivered, the rest is not. The
-    /// callbacks and the source are dropped, unless one of them is running; then after that.
+    /// callbacks are dropped, unless one of them is running; then after that. So is the source, unless there
+    /// is a [`Watcher`] of it.
     ///
     /// ```
     /// use mainspring::{EventLoop, Watch};

@@ -53,7 +53,10 @@ fn awake() -> Sleep {
 fn block(sleep: &Sleep, via: Via, has_work: impl FnOnce() -> bool) {
     match via {
         Via::Park => sleep.park(None, has_work),
-        Via::Poll => sleep.poll(&mut Events::new(), None, has_work).map(drop),
+        Via::Poll => {
+            let poller = sleep.poller().unwrap();
+            sleep.poll(&poller, &mut Events::new(), None, has_work).map(drop)
+        }
     }
     .unwrap();
 }

@@ -18,6 +18,9 @@ use crate::Interest;
 /// All bits of a token come back.
 pub(crate) const TOKEN_BITS: u32 = 64;
 
+/// How many events of one descriptor there can be in one wait.
+pub(crate) const EVENTS_EACH: usize = 1;
+
 /// The tokens of the own descriptors. The table's are smaller.
 const WAKE: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;

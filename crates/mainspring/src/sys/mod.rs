@@ -22,7 +22,7 @@
 //!   `EBADF` for one that is closed. What was done before a call of `add` or `modify` is seen by whoever gets
 //!   an event because of it: the system's own locks see to that.
 //! * An event has the token of the registration that it belongs to, of which [`TOKEN_BITS`] bits are kept,
-//!   and [`Flags`]. Errors and hang-ups are reported whatever the interest is. A backend that cannot tell
+//!   and [`Flags`]. There are [`EVENTS_EACH`] of one descriptor in one wait at the most. Errors and hang-ups are reported whatever the interest is. A backend that cannot tell
 //!   everything apart says [`Flags::UNSURE`], and the loop will [`ask`], which may also find that the
 //!   descriptor is closed.
 //! * An interest is level-triggered, edge-triggered, one-shot (after one event nothing is reported until
@@ -63,7 +63,7 @@ mod timerfd;
 
 pub(crate) use self::event::{Event, Flags};
 pub(crate) use self::parker::Parker;
-pub(crate) use self::poller::{Events, Poller, TOKEN_BITS, ask};
+pub(crate) use self::poller::{EVENTS_EACH, Events, Poller, TOKEN_BITS, ask};
 pub(crate) use self::time::now;
 
 /// The deadline of a wait that does not wait.

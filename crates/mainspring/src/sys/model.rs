@@ -10,6 +10,9 @@ use crate::sync::{Condvar, Mutex, lock};
 
 pub(crate) const TOKEN_BITS: u32 = 64;
 
+/// How many events of one descriptor there can be in one wait.
+pub(crate) const EVENTS_EACH: usize = 1;
+
 // All threads of an execution are one thread of the system, so this is what they share, and what tests that
 // run side by side do not.
 std::thread_local! {

@@ -35,6 +35,9 @@ use crate::Interest;
 /// The crate keeps the greatest number for itself.
 pub(crate) const TOKEN_BITS: u32 = usize::BITS;
 
+/// How many events of one descriptor there can be in one wait: kqueue reports the directions one by one.
+pub(crate) const EVENTS_EACH: usize = 2;
+
 /// How many events one wait can return.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
@@ -91,8 +94,9 @@ impl Poller {
         uninterrupted(|| {
             #[cfg(test)]
             faults::check(Call::Add)?;
-            // SAFETY: the table removes the descriptor before the loop drops it, and otherwise whoever
-            // registered it promised to keep it open. The systems forget one that is closed all the same.
+            // SAFETY: the crate asks for the descriptor to be deleted before it is closed, because it cannot
+            // know that the systems forget one that is closed. The table relies on no more than that: it
+            // deletes what it can, and at the end of the loop closes the poller soon after the rest.
             unsafe { self.0.add_with_mode(&fd, event, mode) }
         })
     }
@@ -200,10 +204,12 @@ pub(crate) fn ask(fd: BorrowedFd<'_>, flags: Flags) -> Option<Flags> {
     if found.contains(PollFlags::NVAL) {
         return None;
     }
-    let flag = |flag: Flags, bit| flag.when(found.contains(bit));
-    let flags = flag(Flags::READABLE, PollFlags::IN)
-        .or(flag(Flags::WRITABLE, PollFlags::OUT))
-        .or(flag(Flags::ERROR, PollFlags::ERR))
-        .or(flag(Flags::HANGUP, PollFlags::HUP));
+    // The event is sure of errors and hang-ups, and it counts even if they are over by now.
+    let sure = |flag: Flags| flag.when(flags.has(flag));
+    let flags = Flags::READABLE
+        .when(found.contains(PollFlags::IN))
+        .or(Flags::WRITABLE.when(found.contains(PollFlags::OUT)))
+        .or(sure(Flags::ERROR))
+        .or(sure(Flags::HANGUP));
     Some(flags)
 }

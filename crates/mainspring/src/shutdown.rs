@@ -7,8 +7,9 @@
 //!    callbacks; again, until all are empty.
 //! 3. The state becomes Terminated; then the internal lane and the microtasks are closed.
 //! 4. What was accepted between the last look and the closing is run: the final drain.
-//! 5. What is left, because somebody lost patience, is dropped, and counted.
-//! 6. The wake descriptors are closed.
+//! 5. What is left, because somebody lost patience, is dropped, and counted. So are timers and what is
+//!    registered, with the sources, and are not counted.
+//! 6. The poller and the wake descriptors are closed.
 //! 7. Those who wait are told.
 //!
 //! Whether something was accepted is decided by one atomic step in each lane, so accepted equals

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::timers::{elsewhere, tick};
-use common::{Log, OnDrop, Tracker, Variant};
+use common::{Hook, Log, OnDrop, Tracker, Variant};
 use fds::{borrow, build, drain, flags, has_no_trace, is_orphaned, note, pair, readable};
 use mainspring::{Cx, Error, EventLoop, Interest, Readiness};
 use rustix::io::dup2;
@@ -39,6 +39,7 @@ suite! {
     a_loop_that_terminates_refuses_registrations_but_not_their_end,
     a_source_is_closed_when_it_is_unregistered,
     everything_is_released_when_the_loop_ends,
+    a_hook_can_register_the_first_descriptor_right_before_the_loop_blocks,
     a_release_that_panics_keeps_nothing_else_from_being_released,
 }
 
@@ -490,6 +491,34 @@ fn everything_is_released_when_the_loop_ends(variant: Variant) {
         ending(event_loop);
         assert_eq!(tracker.alive(), 0);
         assert!(peers.iter().all(is_orphaned));
+    }
+}
+
+// spec: IO-1, WK-6, F-24
+fn a_hook_can_register_the_first_descriptor_right_before_the_loop_blocks(variant: Variant) {
+    for hook in [Hook::Prepare, Hook::Idle, Hook::BeforeExit] {
+        let log = Log::new();
+        let (noted, mut socket) = (log.clone(), Some(readable()));
+        let builder = hook.set(variant.builder(), move |cx| {
+            let Some((socket, peer)) = socket.take() else { return };
+            let noted = noted.clone();
+            let callback = move |cx: &Cx, source: &UnixStream, _: Readiness| {
+                let _ = &peer;
+                noted.push("called");
+                cx.unregister_fd(source.as_raw_fd()).unwrap();
+            };
+            cx.register_fd(socket, Interest::READ, callback).unwrap();
+        });
+        let event_loop = builder.build().unwrap();
+        if hook == Hook::BeforeExit {
+            event_loop.run_until_idle().unwrap();
+        } else {
+            // Nothing but the descriptor ends this.
+            while log.len() == 0 {
+                event_loop.turn(None).unwrap();
+            }
+        }
+        assert_eq!(log.take(), ["called"], "{hook:?}");
     }
 }
 

@@ -5,10 +5,12 @@ mod common;
 #[path = "common/fds.rs"]
 mod fds;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
@@ -26,6 +28,8 @@ suite! {
     every_operation_can_race_the_end,
     a_callback_can_end_the_loop,
     a_callback_that_shuts_the_loop_down_loses_no_task,
+    after_a_close_no_other_callback_of_the_batch_is_called,
+    a_loop_whose_descriptors_are_always_ready_hears_of_its_end,
     registrations_that_race_the_end_write_to_no_other_descriptor,
 }
 
@@ -195,6 +199,57 @@ fn a_callback_that_shuts_the_loop_down_loses_no_task(variant: Variant) {
     event_loop.cx().register_fd(socket, Interest::READ, callback).unwrap();
     event_loop.run().unwrap();
     assert_eq!((tracker.ran(), tracker.alive()), (3, 0));
+}
+
+// spec: SD-4
+fn after_a_close_no_other_callback_of_the_batch_is_called(variant: Variant) {
+    let event_loop = variant.build();
+    let ran = Rc::new(Cell::new(0));
+    let mut peers = Vec::new();
+    for _ in 0..10 {
+        let (socket, peer) = readable();
+        let counted = Rc::clone(&ran);
+        let callback = move |cx: &Cx, _: &UnixStream, _: Readiness| {
+            counted.set(counted.get() + 1);
+            cx.close();
+        };
+        event_loop.cx().register_fd(socket, Interest::BOTH, callback).unwrap();
+        peers.push(peer);
+    }
+    event_loop.run().unwrap();
+    assert_eq!(ran.get(), 1);
+    assert!(peers.iter().all(is_orphaned));
+}
+
+// spec: TK-7, F-32
+fn a_loop_whose_descriptors_are_always_ready_hears_of_its_end(variant: Variant) {
+    let endings: [fn(&Handle, &AtomicBool); 3] = [
+        |handle, _| _ = handle.shutdown(Deadline::NEVER).unwrap(),
+        |handle, _| handle.close(),
+        // Nobody wakes the loop: it is awake.
+        |_, is_aborted| is_aborted.store(true, Ordering::SeqCst),
+    ];
+    for ending in endings {
+        let is_aborted = Arc::new(AtomicBool::new(false));
+        let aborted = Arc::clone(&is_aborted);
+        let (handle, thread) = variant.spawn(
+            |builder| builder,
+            |event_loop| {
+                let mut peers = Vec::new();
+                for _ in 0..50 {
+                    let (socket, peer) = readable();
+                    let callback = |_: &Cx, _: &UnixStream, _: Readiness| ();
+                    event_loop.cx().register_fd(socket, Interest::BOTH, callback).unwrap();
+                    peers.push(peer);
+                }
+                event_loop.run_until_aborted(move || aborted.load(Ordering::SeqCst)).unwrap();
+                assert!(peers.iter().all(is_orphaned));
+            },
+        );
+        flush(&handle);
+        ending(&handle, &is_aborted);
+        thread.join().unwrap();
+    }
 }
 
 // spec: WK-8, F-20

@@ -15,7 +15,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::timers::elsewhere;
+use common::timers::{Random, elsewhere};
 use common::{Tracker, Variant, must_return, wait_until, wait_until_sleeping};
 use fds::{Number, descriptor_limit, drain, flush, is_orphaned, pair, readable, witness};
 use mainspring::{Cx, Deadline, Error, FastPathMode, Handle, Interest, Readiness};
@@ -29,6 +29,7 @@ suite! {
     of_two_threads_that_register_the_same_descriptor_one_wins,
     of_two_threads_that_unregister_the_same_descriptor_one_wins,
     many_threads_register_and_every_one_is_served,
+    threads_that_do_everything_to_the_same_descriptors_leave_them_usable,
     no_lock_is_held_while_a_callback_runs,
     an_unregistered_callback_is_not_called_any_more,
     captures_are_dropped_on_the_thread_of_the_loop,
@@ -270,6 +271,80 @@ fn many_threads_register_and_every_one_is_served(variant: Variant) {
     assert_eq!(tracker.alive(), THREADS * EACH, "a one-shot stays registered");
     close(&handle, thread);
     assert_eq!(tracker.alive(), 0);
+}
+
+/// Does something to one of the numbers.
+fn meddle(handle: &Handle, number: &Number, random: u64, capture: impl Send + 'static) {
+    let interest = [
+        Interest::NONE,
+        Interest::READ,
+        Interest::BOTH.one_shot(),
+        Interest::READ.edge_triggered(),
+    ][random as usize / 16 % 4];
+    let result = match random % 16 {
+        0..6 => {
+            let callback = move |_: &Cx, _: &BorrowedFd<'static>, _: Readiness| _ = &capture;
+            handle.register_fd(number.source(), interest, callback).map_err(Error::from)
+        }
+        6..9 => handle.unregister_fd(number.fd()),
+        9..13 => handle.modify_fd(number.fd(), interest),
+        13 | 14 => handle.reference_fd(number.fd(), random % 32 < 16),
+        _ => {
+            // Closed behind the loop's back, and another one with its number.
+            number.replace(readable().0);
+            Ok(())
+        }
+    };
+    let is_known = matches!(
+        result,
+        Ok(()) | Err(Error::FdAlreadyRegistered | Error::FdNotRegistered | Error::Io(_))
+    );
+    assert!(is_known, "{result:?}");
+}
+
+// spec: IO-1, IO-2, SH-3, ER-2
+fn threads_that_do_everything_to_the_same_descriptors_leave_them_usable(variant: Variant) {
+    let (handle, thread) = variant.spawn_running();
+    let own = thread.thread().id();
+    let (dropped, drops) = mpsc::channel();
+    let tracker = Tracker::new();
+    let numbers: Arc<Vec<_>> = Arc::new((0..6).map(|_| Number::new(pair().0)).collect());
+    // The loop's own thread does the same in between.
+    let (shared, local) = (Arc::clone(&numbers), tracker.clone());
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let own_part = move |cx: &Cx| {
+        let number = &shared[random.below(6) as usize];
+        meddle(&cx.handle(), number, random.next(), local.token());
+    };
+    let interval = handle.set_interval(Duration::from_micros(50), own_part).unwrap();
+    together(|i| {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (i as u64 + 1) << 32);
+        for _ in 0..3_000 {
+            let number = &numbers[random.below(6) as usize];
+            meddle(&handle, number, random.next(), tracker.token());
+        }
+    });
+    handle.clear_interval(interval);
+    flush(&handle);
+    // Whatever became of them, each can be unregistered, registered and served.
+    for number in numbers.iter() {
+        let _ = handle.unregister_fd(number.fd());
+        let (socket, _peer) = readable();
+        number.replace(socket);
+        let (capture, is_served) = (witness(&dropped), Arc::new(AtomicBool::new(false)));
+        let served = Arc::clone(&is_served);
+        let callback = move |_: &Cx, _: &BorrowedFd<'static>, _: Readiness| {
+            let _ = &capture;
+            served.store(true, Ordering::SeqCst);
+        };
+        handle.register_fd(number.source(), Interest::READ.one_shot(), callback).unwrap();
+        wait_until(|| is_served.load(Ordering::SeqCst));
+        wait_until(|| tracker.alive() <= numbers.len());
+        handle.unregister_fd(number.fd()).unwrap();
+        assert_eq!(drops.recv().unwrap(), own);
+    }
+    wait_until(|| tracker.alive() == 0);
+    close(&handle, thread);
 }
 
 // spec: IO-2, F-9

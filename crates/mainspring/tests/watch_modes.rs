@@ -5,6 +5,7 @@ mod common;
 #[path = "common/watch.rs"]
 mod watching;
 
+use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -12,7 +13,7 @@ use std::rc::Rc;
 
 use common::timers::tick;
 use common::{Log, Variant};
-use mainspring::{Cx, Interest, Watch};
+use mainspring::{Cx, EventLoop, Interest, Watch, Watcher};
 use watching::*;
 
 suite! {
@@ -20,6 +21,8 @@ suite! {
     an_edge_is_dispatched_once_and_nothing_is_drained,
     new_bytes_are_a_new_edge_although_the_old_ones_were_not_read,
     becoming_writable_again_is_a_new_edge,
+    an_edge_is_not_told_twice_because_another_one_is_unwatched,
+    an_edge_is_not_told_twice_because_others_of_the_batch_are_unwatched,
     an_error_without_interest_is_one_edge,
     a_one_shot_fires_once_with_all_of_its_callbacks,
     a_disarmed_one_shot_is_silent_about_errors_and_hang_ups,
@@ -102,6 +105,64 @@ fn becoming_writable_again_is_a_new_edge(variant: Variant) {
         assert_eq!(log.len(), 0);
         drain(&theirs);
     }
+}
+
+/// An edge-triggered watcher that was told that it is readable, and has not read.
+fn told_once(event_loop: &EventLoop, log: &Log<&'static str>) -> UnixStream {
+    let (ours, theirs) = ready();
+    drop(event_loop.cx().watch(ours, watch(log, "read").edge_triggered()).unwrap());
+    tick(event_loop);
+    assert_eq!(log.take(), ["read"]);
+    theirs
+}
+
+// spec: M1-2.5, M1-1.5
+fn an_edge_is_not_told_twice_because_another_one_is_unwatched(variant: Variant) {
+    let ways: [fn(&Cx, Watcher<Rc<UnixStream>>); 4] = [
+        |cx, watcher| assert!(cx.unwatch(watcher.fd())),
+        |cx, watcher| cx.handle().unregister_fd(watcher.fd()).unwrap(),
+        |_, watcher| assert!(watcher.unwatch()),
+        |_, watcher| drop(watcher.into_inner().unwrap()),
+    ];
+    for way in ways {
+        let event_loop = build(variant);
+        let log = Log::new();
+        let _peer = told_once(&event_loop, &log);
+        // It stays open and ready: if the kernel were not told, it would go on to report it.
+        let (other, _other_peer) = ready();
+        let other = Rc::new(other);
+        let watcher = event_loop.cx().watch(Rc::clone(&other), watch(&log, "write")).unwrap();
+        tick(&event_loop);
+        assert_eq!(log.take(), ["write"]);
+        way(event_loop.cx(), watcher);
+        assert_at_rest(&event_loop);
+        assert_eq!(log.len(), 0);
+    }
+}
+
+// spec: M1-2.5, M1-3.1
+fn an_edge_is_not_told_twice_because_others_of_the_batch_are_unwatched(variant: Variant) {
+    let event_loop = build(variant);
+    let log = Log::new();
+    let _peer = told_once(&event_loop, &log);
+    let others: Rc<RefCell<Vec<Watcher<UnixStream>>>> = Rc::default();
+    let mut peers = Vec::new();
+    for _ in 0..20 {
+        let (ours, theirs) = ready();
+        peers.push(theirs);
+        let (noted, all) = (log.clone(), Rc::clone(&others));
+        let watch = Watch::new().read(move |_, _| {
+            noted.push("first");
+            // The events of the other ones come to nobody, which is in the order of things.
+            assert_eq!(all.borrow().iter().filter(|watcher| watcher.unwatch()).count(), 20);
+        });
+        others.borrow_mut().push(event_loop.cx().watch(ours, watch).unwrap());
+    }
+    tick(&event_loop);
+    assert_eq!(log.take(), ["first"]);
+    assert_at_rest(&event_loop);
+    assert_eq!(log.len(), 0);
+    others.take();
 }
 
 // spec: M1-2.5, M1-2.3

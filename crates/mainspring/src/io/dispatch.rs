@@ -223,6 +223,12 @@ impl Watchers {
         Some(Found { word, fd, dispatch })
     }
 
+    /// The word of a live registration, in a page that is known.
+    #[inline]
+    fn live(&self, token: Token) -> Option<Word> {
+        find(&self.pages.borrow(), token.index())?.live(token)
+    }
+
     /// Only if the source is still what it was. Otherwise the registration is removed.
     #[inline]
     fn validate(&self, shared: &Shared, token: Token, found: Found) -> Option<Found> {
@@ -232,7 +238,9 @@ impl Watchers {
             found.dispatch.is_current(found.fd)
         };
         if is_current {
-            return Some(found);
+            // As it is after code of the user was run.
+            let word = self.live(token)?;
+            return Some(Found { word, ..found });
         }
         let fd = found.fd;
         drop_isolated((found, shared.unregister_token(fd, token)));

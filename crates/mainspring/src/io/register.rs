@@ -215,9 +215,11 @@ impl Handle {
         self.0.modify(fd, None, interest)
     }
 
-    /// Removes a descriptor: no callback of it is begun any more. One that is running is finished.
+    /// Removes a descriptor. An event that comes after this returns reaches nobody; a callback for one that
+    /// the loop has got hold of already may still be run, since this does not wait for the loop.
     ///
-    /// The callback and the source are dropped by the loop's thread, which is woken for that.
+    /// The callback and the source are dropped by the loop's thread, which is woken for that: until then no
+    /// other descriptor can have this number, if the source is what keeps it open.
     ///
     /// # Errors
     ///

@@ -1,4 +1,8 @@
 //! The poller of the models, under loom: descriptors are numbers that a model makes ready.
+//!
+//! Between a wait that found something and what the loop does with it, others may change anything. Loom does not
+//! try that by itself, because whoever changes a slot loads its word before, by which the loop's own load is
+//! forgotten; so there is [a step](Poller::step) to interrupt the loop at.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -6,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::{Event, Flags};
 use crate::Interest;
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
 
 pub(crate) const TOKEN_BITS: u32 = 64;
 
@@ -29,6 +33,7 @@ std::thread_local! {
 pub(crate) struct Poller {
     state: Mutex<State>,
     changed: Condvar,
+    steps: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -70,10 +75,23 @@ impl Poller {
     pub(crate) fn new() -> io::Result<Self> {
         let (made, left) = POLLERS.get();
         POLLERS.set((made + 1, left + 1));
-        Ok(Self { state: Mutex::new(State::default()), changed: Condvar::new() })
+        Ok(Self {
+            state: Mutex::new(State::default()),
+            changed: Condvar::new(),
+            steps: AtomicUsize::new(0),
+        })
+    }
+
+    /// The end of a wait, and the beginning of a change, are tried in every order. This orders nothing by itself.
+    fn step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {
+        if fd.as_raw_fd() == Self::REFUSED {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        self.step();
         let mut state = lock(&self.state);
         if state.position(fd.as_raw_fd()).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -89,6 +107,7 @@ impl Poller {
         token: u64,
         interest: Interest,
     ) -> io::Result<()> {
+        self.step();
         let mut state = lock(&self.state);
         let position = state.position(fd.as_raw_fd())?;
         state.registered[position] = (fd.as_raw_fd(), token, interest);
@@ -97,6 +116,7 @@ impl Poller {
     }
 
     pub(crate) fn delete(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        self.step();
         self.forget(fd.as_raw_fd())
     }
 
@@ -113,15 +133,23 @@ impl Poller {
             state.harvest(events);
             // Time does not pass: a wait with a deadline may end at any time.
             if std::mem::take(&mut state.is_woken) || events.len() != 0 || deadline.is_some() {
-                return Ok(());
+                break;
             }
             state = self.changed.wait(state).unwrap_or_else(|e| e.into_inner());
         }
+        drop(state);
+        if events.len() != 0 {
+            self.step();
+        }
+        Ok(())
     }
 }
 
 /// For models.
 impl Poller {
+    /// A descriptor that cannot be polled.
+    pub(crate) const REFUSED: RawFd = 1999;
+
     /// Begins an execution.
     pub(crate) fn begin() {
         READY.take();
@@ -143,6 +171,11 @@ impl Poller {
     /// How many events of a registration were reported.
     pub(crate) fn reported(token: u64) -> usize {
         REPORTED.with_borrow(|reported| reported.iter().filter(|other| **other == token).count())
+    }
+
+    /// Begins to count them anew.
+    pub(crate) fn forget_reported() {
+        REPORTED.take();
     }
 
     /// How many pollers were made.

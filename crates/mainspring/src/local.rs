@@ -221,6 +221,15 @@ impl Local {
         self.microtasks.is_ready(&self.shared.microtasks) || !self.next_ticks.is_empty()
     }
 
+    /// Whether a tick would find something to run that the loop's own thread has queued.
+    #[inline]
+    pub(crate) fn has_own_work(&self) -> bool {
+        let shared = &*self.shared;
+        let beside =
+            shared.external.beside() | shared.internal.beside() | shared.microtasks.beside();
+        beside | shared.aside.load(Ordering::Relaxed) != 0
+    }
+
     /// Whether a tick would find something to run.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {

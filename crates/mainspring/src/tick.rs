@@ -88,6 +88,9 @@ impl Cx {
     fn run_internal(&self) {
         let local = &*self.0;
         let inbox = &local.shared.internal;
+        if !local.internal.is_ready(inbox) {
+            return;
+        }
         let mut ran = 0;
         self.run_phase(Phase::Internal, || {
             if ran == local.config.internal_flood_mark && local.internal.is_ready(inbox) {
@@ -105,6 +108,9 @@ impl Cx {
     fn run_external(&self) {
         let local = &*self.0;
         let inbox = &local.shared.external;
+        if !local.external.is_ready(inbox) {
+            return;
+        }
         let mut budget = local.config.external_budget;
         self.run_phase(Phase::External, || {
             budget = budget.checked_sub(1)?;
@@ -313,7 +319,7 @@ impl Cx {
     fn patience(&self, wait: Wait) -> Patience {
         let local = &*self.0;
         let shared = &*local.shared;
-        if local.has_work() {
+        if local.has_own_work() {
             return Patience::None;
         }
         let limit = match wait {

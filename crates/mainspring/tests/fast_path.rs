@@ -260,7 +260,7 @@ fn a_loop_whose_last_descriptor_went_hears_of_tasks() {
     running.end();
 }
 
-// spec: WK-6, TM-3
+// spec: WK-6
 #[test]
 fn a_deadline_survives_the_change_from_parking_to_polling_and_back() {
     let _watchdog = watchdog("a_deadline_survives_the_change_from_parking_to_polling_and_back");
@@ -486,7 +486,7 @@ fn switch(goes_on: impl Fn(usize) -> bool) {
     running.thread.join().unwrap().unwrap();
 }
 
-// spec: WK-6, F-21, F-33
+// spec: WK-6, F-21
 #[test]
 fn nothing_is_lost_while_descriptors_come_and_go_and_two_threads_submit() {
     let _watchdog =
@@ -495,7 +495,7 @@ fn nothing_is_lost_while_descriptors_come_and_go_and_two_threads_submit() {
 }
 
 // Ten minutes, or as many seconds as the environment says.
-// spec: WK-6, F-21, F-33
+// spec: WK-6, F-21
 #[test]
 #[ignore = "takes ten minutes"]
 fn nothing_is_lost_for_as_long_as_descriptors_come_and_go_and_two_threads_submit() {

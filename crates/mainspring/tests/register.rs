@@ -184,7 +184,7 @@ fn an_interest_can_be_changed_to_any_other(variant: Variant) {
     }
 }
 
-// spec: IO-1, R6
+// spec: IO-1
 fn a_second_registration_is_refused_and_changes_nothing(variant: Variant) {
     let event_loop = build(variant);
     let (socket, _peer) = readable();
@@ -354,7 +354,7 @@ fn numbers_that_no_descriptor_has_are_not_found(variant: Variant) {
     }
 }
 
-// spec: IO-1, IO-4, ER-2
+// spec: IO-1, ER-1, ER-2
 fn a_terminated_loop_refuses_registrations(variant: Variant) {
     for driven in [false, true] {
         let event_loop = build(variant);
@@ -522,7 +522,7 @@ fn a_hook_can_register_the_first_descriptor_right_before_the_loop_blocks(variant
     }
 }
 
-// spec: SD-4, FA-1
+// spec: SD-4
 fn a_release_that_panics_keeps_nothing_else_from_being_released(variant: Variant) {
     let event_loop = variant.build();
     let tracker = Tracker::new();

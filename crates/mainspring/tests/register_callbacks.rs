@@ -480,7 +480,7 @@ fn a_one_shot_that_is_rearmed_by_its_callback_stays_armed(variant: Variant) {
     }
 }
 
-// spec: IO-1, R9
+// spec: F-24
 fn a_registration_keeps_the_loop_alive_until_it_is_taken_back(variant: Variant) {
     let event_loop = build(variant);
     let (socket, peer) = pair();
@@ -507,7 +507,7 @@ fn a_registration_keeps_the_loop_alive_until_it_is_taken_back(variant: Variant) 
     writer.join().unwrap();
 }
 
-// spec: IO-1, R9
+// spec: F-24
 fn what_cannot_be_delivered_does_not_keep_the_loop_alive(variant: Variant) {
     let event_loop = build(variant);
     let log = Log::new();

@@ -234,7 +234,7 @@ impl Progress {
     }
 }
 
-// spec: IO-6, TK-1
+// spec: IO-6
 fn a_descriptor_that_is_always_ready_keeps_nothing_else_from_running(variant: Variant) {
     let _alone = alone();
     let (clock, event_loop) = manual(variant);
@@ -437,7 +437,8 @@ fn three_words(word: usize) -> impl FnMut(&Cx, &OwnedFd, Readiness) + 'static {
     move |_, _, _| assert_eq!(words[0], words[2])
 }
 
-// spec: IO-1, M1-1.1
+// Half of what O(1) means (M1-1.1): a search is not seen by the allocator.
+// spec: scenarios (22)
 fn a_registration_costs_the_same_among_few_and_among_many(variant: Variant) {
     const STEP: usize = 1_000;
     let _alone = alone();
@@ -498,7 +499,7 @@ fn turn_some(event_loop: &EventLoop) {
     (0..3).for_each(|_| tick(event_loop));
 }
 
-// spec: IO-1
+// spec: scenarios (22)
 fn memory_comes_back_when_descriptors_are_unregistered(variant: Variant) {
     let _alone = alone();
     let event_loop = build(variant);

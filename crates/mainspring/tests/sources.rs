@@ -53,7 +53,7 @@ fn note(seen: &Seen) -> Watch<ChildExit> {
     })
 }
 
-// spec: BX-1, WA-1
+// spec: WA-1
 fn a_child_that_exits_is_reported_with_its_status(variant: Variant) {
     for (program, success) in [("true", true), ("false", false)] {
         let event_loop = build(variant);
@@ -72,7 +72,7 @@ fn a_child_that_exits_is_reported_with_its_status(variant: Variant) {
     assert_eq!(seen.borrow()[0].code(), Some(42));
 }
 
-// spec: BX-1
+// spec: WA-1
 fn a_child_that_was_killed_is_reported_with_the_signal(variant: Variant) {
     let event_loop = build(variant);
     let seen = Seen::default();
@@ -99,7 +99,7 @@ fn wait_until_exited(child: &Child) {
     });
 }
 
-// spec: BX-1
+// spec: WA-1
 fn a_child_that_had_exited_before_is_reported_at_once(variant: Variant) {
     let event_loop = build(variant);
     let seen = Seen::default();
@@ -127,7 +127,7 @@ fn a_child_that_had_exited_before_is_reported_at_once(variant: Variant) {
     assert_eq!(seen.borrow()[1].code(), Some(8));
 }
 
-// spec: BX-1
+// spec: WA-1
 fn a_child_that_runs_is_not_reported(variant: Variant) {
     let event_loop = build(variant);
     let seen = Seen::default();
@@ -148,7 +148,7 @@ fn a_child_that_runs_is_not_reported(variant: Variant) {
     }
 }
 
-// spec: BX-1
+// spec: WA-1
 fn many_children_are_reported_each_once(variant: Variant) {
     let event_loop = build(variant);
     let seen = Seen::default();
@@ -165,7 +165,7 @@ fn many_children_are_reported_each_once(variant: Variant) {
     assert_eq!(codes, Vec::from_iter(0..20));
 }
 
-// spec: BX-1, IO-1
+// spec: IO-1
 fn a_child_can_be_registered_from_another_thread(variant: Variant) {
     let (handle, thread) = variant.spawn_running();
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -438,13 +438,13 @@ fn a_signal_can_shut_a_loop_down_gracefully() {
     }
 }
 
-// spec: BX-1
+// spec: SD-7
 #[test]
 fn the_signals_that_came_are_told() {
     MODES.into_iter().for_each(|mode| Process::start("which", mode).succeed());
 }
 
-// spec: BX-1
+// spec: SD-7
 #[test]
 fn two_sources_of_one_signal_are_told_both() {
     MODES.into_iter().for_each(|mode| Process::start("two", mode).succeed());

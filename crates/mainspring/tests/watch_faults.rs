@@ -157,7 +157,7 @@ fn after_a_propagated_panic_the_rest_of_the_batch_comes_before_newer_events(vari
     assert!(panic_of(|| tick(&event_loop)).is_some());
     let (ours, _theirs) = ready();
     drop(event_loop.cx().watch(ours, Watch::new().read(says(&log, "new")).one_shot()).unwrap());
-    while log.len() < 11 {
+    for _ in 0..3 {
         tick(&event_loop);
     }
     assert_eq!(log.take(), [["old"; 10].as_slice(), &["new"]].concat());

@@ -116,9 +116,11 @@ fn told_once(event_loop: &EventLoop, log: &Log<&'static str>) -> UnixStream {
     theirs
 }
 
+type Shared = Rc<UnixStream>;
+
 // spec: M1-2.5, M1-1.5
 fn an_edge_is_not_told_twice_because_another_one_is_unwatched(variant: Variant) {
-    let ways: [fn(&Cx, Watcher<Rc<UnixStream>>); 4] = [
+    let ways: [fn(&Cx, Watcher<Shared>); 4] = [
         |cx, watcher| assert!(cx.unwatch(watcher.fd())),
         |cx, watcher| cx.handle().unregister_fd(watcher.fd()).unwrap(),
         |_, watcher| assert!(watcher.unwatch()),

@@ -13,12 +13,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 
 use common::timers::{HOUR, Slot, elsewhere, tick};
-use common::{Log, OnDrop, Tracker, Variant, must_return, panic_of, wait_until_sleeping};
-use mainspring::{Builder, Cx, Deadline, EventLoop, Handle, Interest, PanicPolicy, Watch, Watcher};
+use common::{Log, OnDrop, Tracker, Variant, panic_of};
+use mainspring::{
+    Builder, Cx, EventLoop, Handle, Interest, LoopState, PanicPolicy, Watch, Watcher,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -38,7 +40,6 @@ suite! {
     a_one_shot_whose_error_was_taken_by_another_callback_is_still_delivered_once,
     a_source_cannot_be_taken_back_while_it_tells_its_descriptor,
     a_source_that_ends_its_watch_when_it_is_looked_at_calls_nothing,
-    a_source_whose_destructor_waits_for_the_end_of_the_loop_does_not_prevent_it,
     a_first_registration_that_is_refused_opens_nothing,
     a_busy_run_until_idle_does_not_look_at_every_weakly_watched_source,
 }
@@ -261,6 +262,28 @@ fn an_edge_after_a_masked_hang_up_is_dispatched_once(variant: Variant) {
     assert_eq!(log.take(), ["write"]);
 }
 
+/// Whether `run_until_idle` falls asleep, which it would not awake from.
+fn falls_asleep(event_loop: &EventLoop) -> bool {
+    let (handle, is_over) = (event_loop.handle(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let observer = scope.spawn(|| {
+            while !is_over.load(Ordering::Acquire) {
+                if handle.state() == LoopState::Sleeping {
+                    handle.close();
+                    return true;
+                }
+                thread::yield_now();
+            }
+            false
+        });
+        let result = event_loop.run_until_idle();
+        is_over.store(true, Ordering::Release);
+        let is_seen = observer.join().unwrap();
+        result.unwrap();
+        is_seen
+    })
+}
+
 // The hook is called after the loop has found a reason to wait, and may remove it.
 // spec: R9, F-24
 fn an_idle_hook_that_ends_the_last_watch_ends_run_until_idle(variant: Variant) {
@@ -273,21 +296,18 @@ fn an_idle_hook_that_ends_the_last_watch_ends_run_until_idle(variant: Variant) {
         |_, watcher| watcher.modify(Interest::NONE).unwrap(),
     ];
     for way in ways {
-        let called = must_return(move || {
-            let (slot, log) = (Rc::new(RefCell::new(None)), Log::new());
-            let (last, noted) = (Rc::clone(&slot), log.clone());
-            let idle = move |cx: &Cx| {
-                noted.push("idle");
-                way(cx, &last.take().unwrap());
-            };
-            let event_loop = variant.builder().on_idle(idle).build().unwrap();
-            let (ours, _theirs) = pair();
-            let watch = Watch::new().read(says(&log, "read"));
-            slot.replace(Some(event_loop.cx().watch(ours, watch).unwrap()));
-            event_loop.run_until_idle().unwrap();
-            log.take()
-        });
-        assert_eq!(called, ["idle"]);
+        let (slot, log) = (Rc::new(RefCell::new(None)), Log::new());
+        let (last, noted) = (Rc::clone(&slot), log.clone());
+        let idle = move |cx: &Cx| {
+            way(cx, &last.take().unwrap());
+            noted.push("idle");
+        };
+        let event_loop = variant.builder().on_idle(idle).build().unwrap();
+        let (ours, _theirs) = pair();
+        let watch = Watch::new().read(says(&log, "read"));
+        slot.replace(Some(event_loop.cx().watch(ours, watch).unwrap()));
+        assert!(!falls_asleep(&event_loop));
+        assert_eq!(log.take(), ["idle"]);
     }
 }
 
@@ -300,19 +320,16 @@ fn an_idle_hook_that_clears_the_last_timer_ends_run_until_idle(variant: Variant)
         |cx, slot| cx.reference_timer(slot.get(), false).unwrap(),
     ];
     for way in ways {
-        let called = must_return(move || {
-            let (slot, log) = (Slot::default(), Log::new());
-            let (last, noted) = (slot.clone(), log.clone());
-            let idle = move |cx: &Cx| {
-                noted.push("idle");
-                way(cx, &last);
-            };
-            let event_loop = variant.builder().on_idle(idle).build().unwrap();
-            slot.set(event_loop.cx().set_timeout(HOUR, log.note("timer")).unwrap());
-            event_loop.run_until_idle().unwrap();
-            log.take()
-        });
-        assert_eq!(called, ["idle"]);
+        let (slot, log) = (Slot::default(), Log::new());
+        let (last, noted) = (slot.clone(), log.clone());
+        let idle = move |cx: &Cx| {
+            way(cx, &last);
+            noted.push("idle");
+        };
+        let event_loop = variant.builder().on_idle(idle).build().unwrap();
+        slot.set(event_loop.cx().set_timeout(HOUR, log.note("timer")).unwrap());
+        assert!(!falls_asleep(&event_loop));
+        assert_eq!(log.take(), ["idle"]);
     }
 }
 
@@ -320,23 +337,20 @@ fn an_idle_hook_that_clears_the_last_timer_ends_run_until_idle(variant: Variant)
 // spec: R9, M1-1.2, F-24
 fn an_idle_hook_that_drops_the_last_weakly_watched_source_ends_run_until_idle(variant: Variant) {
     let _alone = alone();
-    let called = must_return(move || {
-        let (slot, log) = (Rc::new(RefCell::new(None)), Log::new());
-        let (last, noted) = (Rc::clone(&slot), log.clone());
-        let idle = move |_: &Cx| {
-            noted.push("idle");
-            drop(last.take());
-        };
-        let event_loop = variant.builder().on_idle(idle).build().unwrap();
-        let (ours, _theirs) = pair();
-        let ours = Rc::new(ours);
-        let watch = Watch::new().read(says(&log, "read"));
-        drop(event_loop.cx().watch_weak(&ours, watch).unwrap());
-        slot.replace(Some(ours));
-        event_loop.run_until_idle().unwrap();
-        log.take()
-    });
-    assert_eq!(called, ["idle"]);
+    let (slot, log) = (Rc::new(RefCell::new(None)), Log::new());
+    let (last, noted) = (Rc::clone(&slot), log.clone());
+    let idle = move |_: &Cx| {
+        drop(last.take().unwrap());
+        noted.push("idle");
+    };
+    let event_loop = variant.builder().on_idle(idle).build().unwrap();
+    let (ours, _theirs) = pair();
+    let ours = Rc::new(ours);
+    let watch = Watch::new().read(says(&log, "read"));
+    drop(event_loop.cx().watch_weak(&ours, watch).unwrap());
+    slot.replace(Some(ours));
+    assert!(!falls_asleep(&event_loop));
+    assert_eq!(log.take(), ["idle"]);
 }
 
 // It left the turn, although panics were to be isolated.
@@ -476,7 +490,7 @@ fn a_source_that_ends_its_watch_when_it_is_looked_at_calls_nothing(variant: Vari
     let ways: [fn(&Fickle, &Watcher<Fickle>); 3] = [
         |_, watcher| assert!(watcher.unwatch()),
         |_, watcher| watcher.modify(Interest::NONE).unwrap(),
-        // Whoever has removed a descriptor may rely on it.
+        // This is over when the loop looks again, whoever has done it.
         |source, watcher| {
             let (handle, fd) = (&source.handle, watcher.fd());
             elsewhere(move || handle.unregister_fd(fd).unwrap());
@@ -496,39 +510,6 @@ fn a_source_that_ends_its_watch_when_it_is_looked_at_calls_nothing(variant: Vari
         assert!(slot.take().is_none(), "it was looked at");
         assert_eq!(log.take(), [""; 0], "{number}");
     }
-}
-
-/// A source with a thread of its own, which it waits for.
-struct Worked(UnixStream, Option<JoinHandle<()>>);
-
-impl AsFd for Worked {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-impl Drop for Worked {
-    fn drop(&mut self) {
-        self.1.take().unwrap().join().unwrap();
-    }
-}
-
-// The end of the loop was told to those who wait for it after the last source was dropped.
-// spec: SD-2, F-26
-fn a_source_whose_destructor_waits_for_the_end_of_the_loop_does_not_prevent_it(variant: Variant) {
-    let _alone = alone();
-    must_return(move || {
-        let event_loop = build(variant);
-        let handle = event_loop.handle();
-        let (ours, _theirs) = pair();
-        let worker = thread::spawn(move || {
-            wait_until_sleeping(&handle);
-            handle.shutdown(Deadline::NEVER).unwrap();
-        });
-        let source = Worked(ours, Some(worker));
-        drop(event_loop.cx().watch(source, Watch::new().read(|_, _| ())).unwrap());
-        event_loop.run().unwrap();
-    });
 }
 
 // The poller was opened for it, and stayed.

@@ -123,7 +123,9 @@ impl Steps {
         if word.is_strict() {
             return Self(if is_readable || is_writable { Step::All as u8 } else { 0 });
         }
-        Self(u8::from(is_readable) * Step::Read as u8 | u8::from(is_writable) * Step::Write as u8)
+        let read = u8::from(is_readable) * Step::Read as u8;
+        let write = u8::from(is_writable) * Step::Write as u8;
+        Self(read | write)
     }
 
     pub(crate) fn is_empty(self) -> bool {

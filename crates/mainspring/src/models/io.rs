@@ -393,7 +393,7 @@ fn the_dispatch_sees_what_another_thread_registered() {
 // spec: IO-1, M1-1.3, M1-1.4, F-11
 #[test]
 fn an_event_of_a_registration_that_is_gone_does_not_reach_the_next_one_in_its_slot() {
-    explore("io: unregister, register another", Bound::Preemptions(2), || {
+    explore("io: unregister, register another", Bound::Preemptions(3), || {
         with_loop(|event_loop, others| {
             let [old, new] = [Fate::new(), Fate::new()];
             old.register(&others.handle, A).unwrap();
@@ -419,7 +419,7 @@ fn an_event_of_a_registration_that_is_gone_does_not_reach_the_next_one_in_its_sl
 // spec: IO-1, M1-1.3, M1-1.4, F-11
 #[test]
 fn an_event_of_a_registration_that_is_gone_does_not_reach_the_next_one_of_its_descriptor() {
-    explore("io: unregister, register again", Bound::Preemptions(2), || {
+    explore("io: unregister, register again", Bound::Preemptions(3), || {
         with_loop(|event_loop, others| {
             let [old, new] = [Fate::new(), Fate::new()];
             old.register(&others.handle, A).unwrap();
@@ -590,7 +590,7 @@ fn a_guard_takes_over_from_the_last_descriptor() {
 // spec: IO-1, F-24
 #[test]
 fn what_was_queued_before_the_last_descriptor_went_runs_before_the_loop_is_idle() {
-    explore("io: submit, unregister the last", Bound::Preemptions(2), || {
+    explore("io: submit, unregister the last", Bound::Preemptions(1), || {
         with_loop(|event_loop, others| {
             let fate = Fate::new();
             fate.register(&others.handle, A).unwrap();
@@ -677,13 +677,13 @@ fn what_is_registered_while_another_ends_the_loop_is_handed_back_or_dropped() {
         assert!(handle.0.sleep.poller().is_none(), "what was opened is closed");
     };
     let end_from_inside: End = |handle| handle.submit_internal(|cx| cx.shutdown()).unwrap();
-    let models: [(&str, End); 3] = [
-        ("io: register, close", Handle::close),
-        ("io: register, shutdown", shut_down),
-        ("io: register, ended from inside", end_from_inside),
+    let models: [(&str, End, usize); 3] = [
+        ("io: register, close", Handle::close, 2),
+        ("io: register, shutdown", shut_down, 1),
+        ("io: register, ended from inside", end_from_inside, 1),
     ];
-    for (name, end) in models {
-        explore(name, Bound::Preemptions(1), move || {
+    for (name, end, preemptions) in models {
+        explore(name, Bound::Preemptions(preemptions), move || {
             let fate = with_loop(move |event_loop, others| {
                 let fate = Fate::new();
                 let other = Arc::clone(&fate);

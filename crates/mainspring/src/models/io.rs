@@ -350,7 +350,7 @@ fn a_task_that_comes_when_the_last_descriptor_goes_is_not_lost() {
     };
     let models: [(&str, Vec<Other>, usize); 2] = [
         ("io: last descriptor, then submit", vec![remove_and_end], 2),
-        ("io: last descriptor, submit", vec![remove, end], 1),
+        ("io: last descriptor, submit", vec![remove, end], 2),
     ];
     for (name, others, preemptions) in models {
         explore(name, Bound::Preemptions(preemptions), move || {
@@ -679,8 +679,8 @@ fn what_is_registered_while_another_ends_the_loop_is_handed_back_or_dropped() {
     let end_from_inside: End = |handle| handle.submit_internal(|cx| cx.shutdown()).unwrap();
     let models: [(&str, End, usize); 3] = [
         ("io: register, close", Handle::close, 2),
-        ("io: register, shutdown", shut_down, 1),
-        ("io: register, ended from inside", end_from_inside, 1),
+        ("io: register, shutdown", shut_down, 2),
+        ("io: register, ended from inside", end_from_inside, 2),
     ];
     for (name, end, preemptions) in models {
         explore(name, Bound::Preemptions(preemptions), move || {

@@ -18,21 +18,25 @@ const BROKEN: Duration = Duration::from_secs(20);
 
 const MODES: [FastPathMode; 2] = [FastPathMode::Auto, FastPathMode::Disabled];
 
-fn build(mode: FastPathMode) -> EventLoop {
+pub(crate) fn build(mode: FastPathMode) -> EventLoop {
     EventLoop::builder().fast_path(mode).max_spin(Duration::ZERO).build().unwrap()
 }
 
 /// The points that were reached, in order.
-struct Reached(Arc<Mutex<Vec<Point>>>);
+pub(crate) struct Reached(Arc<Mutex<Vec<Point>>>);
 
 impl Reached {
-    fn count(&self, point: Point) -> usize {
+    pub(crate) fn count(&self, point: Point) -> usize {
         self.0.lock().unwrap().iter().filter(|now| **now == point).count()
     }
 }
 
 /// Notes which points are reached, and calls `action` when `point` is, for the first time.
-fn probe(event_loop: &EventLoop, point: Point, action: impl FnOnce() + Send + 'static) -> Reached {
+pub(crate) fn probe(
+    event_loop: &EventLoop,
+    point: Point,
+    action: impl FnOnce() + Send + 'static,
+) -> Reached {
     let reached: Arc<Mutex<Vec<Point>>> = Arc::default();
     let action = Mutex::new(Some(action));
     let log = Arc::clone(&reached);
@@ -49,7 +53,7 @@ fn probe(event_loop: &EventLoop, point: Point, action: impl FnOnce() + Send + 's
 }
 
 /// Does something on another thread, and waits for it.
-fn elsewhere(action: impl FnOnce() + Send + 'static) {
+pub(crate) fn elsewhere(action: impl FnOnce() + Send + 'static) {
     thread::spawn(action).join().unwrap();
 }
 

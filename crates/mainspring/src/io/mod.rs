@@ -31,6 +31,8 @@ mod dispatch;
 #[cfg(all(test, not(loom), target_os = "linux"))]
 mod faults;
 mod interest;
+#[cfg(all(test, not(loom)))]
+mod races;
 mod readiness;
 mod register;
 mod registry;

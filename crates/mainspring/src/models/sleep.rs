@@ -185,7 +185,7 @@ fn inbox(via: Via, counts: [usize; 2]) {
                 assert_eq!(number, next[producer], "each producer's order");
                 next[producer] += 1;
             } else {
-                block(&sleep, via, || inbox.is_ready());
+                block(sleep, via, || inbox.is_ready());
             }
         }
     });

@@ -5,9 +5,9 @@
 //! termination ends any sleep, and is never overwritten; changing the primitive between two sleeps
 //! loses nothing; closing the source while signals are on their way neither blocks nor revives it.
 //!
-//! Exhaustive for two producers and a loop that parks (356,880 executions), for two producers and one
-//! sleep in the poller (140,634), and, in the test that is ignored by default, for as many sleeps
-//! there as it takes; up to five preemptions otherwise (up to 48,124). Bounded: two producers, at
+//! Exhaustive for two producers and a loop that parks, for two producers and one
+//! sleep in the poller, and, in the test that is ignored by default, for as many sleeps
+//! there as it takes; up to five preemptions otherwise. Bounded: two producers, at
 //! most three pieces of work.
 
 use loom::thread;

@@ -6,8 +6,8 @@
 //! sleeps through a timer that others set, clear or let become due, nor returns from `run_until_idle` too
 //! early; what was set while the loop ends is either accepted, and dropped by it, or handed back.
 //!
-//! Exhaustive for the claims (up to 38,216 executions), up to three preemptions with one other thread where
-//! that is small enough, up to two or one otherwise (up to 22,569). Bounded: two other threads, two calls by
+//! Exhaustive for the claims, up to three preemptions with one other thread where
+//! that is small enough, up to two or one otherwise. Bounded: two other threads, two calls by
 //! each. A page and the rings have two slots, the pool has one, and time is virtual.
 
 use loom::thread::{self, JoinHandle};

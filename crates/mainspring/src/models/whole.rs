@@ -4,7 +4,7 @@
 //! loop sleeps and however the shutdown falls between; `run` returns; both of two shutdowns return;
 //! a shutdown that races with the first drive either finishes the loop or is finished by it.
 //!
-//! Up to three preemptions with one other thread, up to two with two (920 to 8,987 executions).
+//! Up to three preemptions with one other thread, up to two with two.
 //! Bounded: at most four calls by others in a model. The rings have two slots.
 
 use loom::thread::{self, JoinHandle};

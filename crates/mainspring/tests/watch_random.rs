@@ -241,7 +241,7 @@ fn run_program(variant: Variant, seed: u64) -> u64 {
     ran
 }
 
-// spec: M1-1.3, M1-1.5, M1-1.6, M1-3.1, M1-3.2, FA-3, SD-6
+// spec: M1-1.3, SD-6
 fn a_random_program_ends_idle_and_leaves_nothing(variant: Variant) {
     let ran: u64 = (1..=PROGRAMS).map(|seed| run_program(variant, seed)).sum();
     assert!(ran > 100 * PROGRAMS, "{ran} callbacks");

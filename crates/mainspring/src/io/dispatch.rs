@@ -84,6 +84,7 @@ impl Watchers {
         poll: impl FnOnce(&Poller, &mut Events) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
         self.ended.set(shared.io.ended());
+        self.stale.set(0);
         let mut poller = self.poller.borrow_mut();
         let poller = match &mut *poller {
             Some(poller) => poller,

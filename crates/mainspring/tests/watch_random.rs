@@ -244,5 +244,5 @@ fn run_program(variant: Variant, seed: u64) -> u64 {
 // spec: M1-1.3, SD-6
 fn a_random_program_ends_idle_and_leaves_nothing(variant: Variant) {
     let ran: u64 = (1..=PROGRAMS).map(|seed| run_program(variant, seed)).sum();
-    assert!(ran > 100 * PROGRAMS, "{ran} callbacks");
+    assert!(ran > 10 * PROGRAMS, "only {ran} callbacks: it shows little");
 }

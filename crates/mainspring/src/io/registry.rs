@@ -220,7 +220,7 @@ impl Shared {
     }
 
     /// Removes what is registered for a descriptor. Its callbacks and its source are dropped, by the loop's
-    /// thread. None if there is nothing.
+    /// thread.
     pub(crate) fn unregister(&self, fd: RawFd) -> Result<Ended, Error> {
         let mut table = self.io.lock();
         if table.is_closed {

@@ -39,6 +39,10 @@ pub enum Error {
     PollerClosed,
     /// The fast path was forced while descriptors are registered, or the reverse.
     FastPathIncompatible,
+    /// The resolver of a promise was dropped before it had been used.
+    PromiseAbandoned,
+    /// A promise was resolved with itself.
+    PromiseCycle,
     /// An option of the builder has a value that makes no sense.
     InvalidOption {
         /// The builder's method.
@@ -87,6 +91,10 @@ impl fmt::Display for Error {
                 "the fast path cannot be forced together with registered descriptors; \
                  unregister them or use the automatic mode"
             }
+            Self::PromiseAbandoned => {
+                "the resolver of the promise was dropped; keep it until it has been used"
+            }
+            Self::PromiseCycle => "a promise was resolved with itself; resolve it with another one",
             Self::InvalidOption { option, expected } => {
                 return write!(f, "the option `{option}` must be {expected}");
             }

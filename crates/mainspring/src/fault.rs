@@ -115,11 +115,7 @@ impl UncaughtPanic {
     /// ```
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        if let Some(text) = self.payload.downcast_ref::<&'static str>() {
-            Some(text)
-        } else {
-            self.payload.downcast_ref::<String>().map(String::as_str)
-        }
+        panic_text(&*self.payload)
     }
 
     /// What the callback panicked with.
@@ -148,6 +144,14 @@ impl fmt::Display for UncaughtPanic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.message().unwrap_or("(a payload that is not text)");
         write!(f, "a callback of phase `{}` panicked: {message}", self.phase)
+    }
+}
+
+/// The message of a panic, if its payload is one.
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> Option<&str> {
+    match payload.downcast_ref::<&'static str>() {
+        Some(text) => Some(text),
+        None => payload.downcast_ref::<String>().map(String::as_str),
     }
 }
 

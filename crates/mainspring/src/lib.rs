@@ -92,6 +92,7 @@ mod local;
 mod models;
 mod owner;
 mod probe;
+mod promise;
 #[cfg(all(test, not(loom)))]
 mod races;
 mod ring;
@@ -125,6 +126,7 @@ pub use handle::{Handle, KeepAlive};
 pub use hooks::{Diagnostic, Overload};
 pub use immediate::ImmediateId;
 pub use io::{Interest, Readiness, RegisterError, Watch, Watcher};
+pub use promise::{LocalRejection, Panicked, Rejection};
 pub use shutdown::{Deadline, Shutdown};
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signal_source::Signals;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::fault::{PanicPolicy, UncaughtPanic};
 use crate::hooks::{Diagnostic, Hooks, Overload};
-use crate::{Cx, Error, EventLoop, VirtualClock};
+use crate::{Cx, Error, EventLoop, PromiseId, UnhandledRejection, VirtualClock};
 
 /// How the loop blocks when it has nothing to do.
 ///
@@ -339,6 +339,37 @@ impl Builder {
     /// ```
     pub fn on_uncaught(self, hook: impl FnMut(&Cx, UncaughtPanic) + 'static) -> Self {
         self.hooks.uncaught.set(Box::new(hook));
+        self
+    }
+
+    /// Called with every promise that was rejected, and to which nobody had attached a handler when the
+    /// microtasks were done: once, right after them. Without a hook it is logged as an error.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder()
+    ///     .on_unhandled_rejection(|_, rejection| eprintln!("{}", rejection.reason()))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_unhandled_rejection(
+        self,
+        hook: impl FnMut(&Cx, UnhandledRejection) + 'static,
+    ) -> Self {
+        self.hooks.unhandled_rejection.set(Box::new(hook));
+        self
+    }
+
+    /// Called when somebody attaches a handler to a promise that was reported as
+    /// [unhandled](Self::on_unhandled_rejection).
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder()
+    ///     .on_rejection_handled(|_, id| eprintln!("promise {id} was handled after all"))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_rejection_handled(self, hook: impl FnMut(&Cx, PromiseId) + 'static) -> Self {
+        self.hooks.rejection_handled.set(Box::new(hook));
         self
     }
 

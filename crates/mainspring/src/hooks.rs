@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use crate::fault::{UncaughtPanic, drop_isolated};
-use crate::{Cx, Error};
+use crate::{Cx, Error, PromiseId, UnhandledRejection};
 
 /// Something that deserves attention, though the loop goes on.
 ///
@@ -115,6 +115,8 @@ pub(crate) struct Hooks {
     pub(crate) diagnostic: EventHook<Diagnostic>,
     pub(crate) uncaught: EventHook<UncaughtPanic>,
     pub(crate) error: ErrorHook,
+    pub(crate) unhandled_rejection: EventHook<UnhandledRejection>,
+    pub(crate) rejection_handled: EventHook<PromiseId>,
 }
 
 impl Hooks {
@@ -127,5 +129,7 @@ impl Hooks {
         self.diagnostic.clear();
         self.uncaught.clear();
         self.error.clear();
+        self.unhandled_rejection.clear();
+        self.rejection_handled.clear();
     }
 }

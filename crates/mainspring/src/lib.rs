@@ -32,6 +32,7 @@
 //! * [`Builder`] sets budgets, marks, policies and hooks.
 //! * [`Watch`] says what to do when a descriptor is ready, for [`Cx::watch`]; [`Handle::register_fd`] is
 //!   the strict form, for any thread.
+//! * [`Performance`] is JavaScript's `performance`: marks, measures, and observers of them.
 //! * [`VirtualClock`] lets a test decide how time passes.
 //!
 //! # What you can rely on
@@ -70,6 +71,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![cfg_attr(loom, allow(dead_code))]
 
+mod abort;
 mod builder;
 #[cfg(all(target_os = "linux", not(loom)))]
 mod child;
@@ -78,6 +80,7 @@ mod clock;
 mod current;
 mod cx;
 mod error;
+mod event;
 mod event_loop;
 mod fault;
 mod handle;
@@ -91,6 +94,7 @@ mod local;
 #[cfg(all(test, loom))]
 mod models;
 mod owner;
+mod performance;
 mod probe;
 mod promise;
 #[cfg(all(test, not(loom)))]
@@ -113,20 +117,32 @@ mod testing;
 mod tick;
 mod timer;
 mod virtual_clock;
+mod volley;
 
+pub use abort::{AbortController, AbortError, AbortListener, AbortSignal, TimeoutError};
 pub use builder::{Builder, FastPathMode};
 #[cfg(all(target_os = "linux", not(loom)))]
 pub use child::ChildExit;
 pub use current::current;
 pub use cx::Cx;
 pub use error::{Error, Refusal, SubmitError};
+pub use event::{
+    CustomEvent, DispatchError, Event, EventPhase, EventTarget, Listener, ListenerOptions,
+};
 pub use event_loop::{EventLoop, Turn};
 pub use fault::{PanicPolicy, Phase, UncaughtPanic};
 pub use handle::{Handle, KeepAlive};
 pub use hooks::{Diagnostic, Overload};
 pub use immediate::ImmediateId;
 pub use io::{Interest, Readiness, RegisterError, Watch, Watcher};
-pub use promise::{LocalRejection, Panicked, Rejection};
+pub use performance::{
+    EntryType, MarkOptions, MeasureOptions, MeasurePoint, ObserveOptions, Performance,
+    PerformanceEntry, PerformanceError, PerformanceObserver, PerformanceObserverEntryList,
+};
+pub use promise::{
+    AggregateError, LocalPromise, LocalRejection, LocalResolver, Panicked, Promise, PromiseId,
+    PromiseState, Rejection, Resolver, UnhandledRejection, WaitError,
+};
 pub use shutdown::{Deadline, Shutdown};
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signal_source::Signals;

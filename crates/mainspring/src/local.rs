@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use crate::abort::AbortListeners;
 use crate::builder::Config;
 use crate::chunk::ChunkQueue;
 use crate::error::{Refusal, SubmitError};
@@ -12,6 +13,8 @@ use crate::immediate::{ImmediateId, Immediates};
 use crate::io::Watchers;
 use crate::landing::Landing;
 use crate::lane::Lane;
+use crate::performance::Timeline;
+use crate::promise::{Bridges, Registry, Rejections};
 use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::state::LoopState;
@@ -44,6 +47,11 @@ pub(crate) struct Local {
     pub(crate) closes: ChunkQueue<Task>,
     pub(crate) timers: Timers,
     pub(crate) watchers: Watchers,
+    pub(crate) registry: Registry,
+    pub(crate) rejections: Rejections,
+    pub(crate) bridges: Bridges,
+    pub(crate) performance: Timeline,
+    pub(crate) abort_listeners: AbortListeners,
     /// For immediates and close callbacks.
     pub(crate) landing: Landing<Task>,
     /// For timers.
@@ -85,6 +93,11 @@ impl Local {
             closes: ChunkQueue::new(),
             timers: Timers::new(shared.clock.cached()),
             watchers: Watchers::new(),
+            registry: Registry::new(),
+            rejections: Rejections::new(),
+            bridges: Bridges::default(),
+            performance: Timeline::new(&shared.clock),
+            abort_listeners: AbortListeners::default(),
             landing: Landing::new(),
             timer_landing: Landing::new(),
             phase: Cell::new(Phase::External),
@@ -105,7 +118,7 @@ impl Local {
 
     /// Whether something that is queued now would still be run.
     #[inline]
-    fn accepts(&self) -> bool {
+    pub(crate) fn accepts(&self) -> bool {
         self.driven.get() || self.accepts_undriven()
     }
 
@@ -153,6 +166,12 @@ impl Local {
         Ok(())
     }
 
+    /// Queues a microtask. That it will be run was found out before.
+    #[inline]
+    pub(crate) fn push_microtask(&self, task: Task) {
+        self.microtasks.push(&self.shared.microtasks, task);
+    }
+
     #[inline]
     pub(crate) fn next_tick<F>(&self, f: F)
     where
@@ -194,7 +213,7 @@ impl Local {
         }
     }
 
-    fn add_aside(&self, n: usize) {
+    pub(crate) fn add_aside(&self, n: usize) {
         let aside = &self.shared.aside;
         aside.store(aside.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
@@ -219,6 +238,12 @@ impl Local {
     #[inline]
     pub(crate) fn has_microtasks(&self) -> bool {
         self.microtasks.is_ready(&self.shared.microtasks) || !self.next_ticks.is_empty()
+    }
+
+    /// Whether a checkpoint would have something to do.
+    #[inline]
+    pub(crate) fn needs_checkpoint(&self) -> bool {
+        self.has_microtasks() || !self.rejections.is_empty()
     }
 
     /// Whether a tick would find something to run that the loop's own thread has queued.
@@ -290,10 +315,15 @@ impl Local {
         while let Some(task) = self.closes.pop() {
             discard(task);
         }
+        self.rejections.end();
         shared.aside.store(0, Ordering::Relaxed);
+        self.registry.end(&shared.newcomers);
+        self.bridges.end();
         shared.timers.inbox.close();
         self.timers.end(&shared.timers);
         self.watchers.end(shared);
+        self.performance.end();
+        self.abort_listeners.end();
         self.hooks.clear();
         dropped
     }

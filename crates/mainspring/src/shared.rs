@@ -10,6 +10,7 @@ use crate::fault::drop_isolated;
 use crate::inbox::Inbox;
 use crate::io::Io;
 use crate::owner::Owner;
+use crate::promise::Newcomers;
 use crate::sleep::Sleep;
 use crate::state::{Began, LoopState, Via};
 use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock};
@@ -42,6 +43,9 @@ pub(crate) struct Shared {
     pub(crate) timers: Remote,
     pub(crate) io: Io,
     pub(crate) owner: Owner,
+    pub(crate) newcomers: Newcomers,
+    /// For those who read the values of promises after the end.
+    pub(crate) readers: Mutex<()>,
     /// Callbacks in queues that other threads have no entrance to. Written by the loop only.
     pub(crate) aside: AtomicUsize,
     /// Guards that keep `run_until_idle` from returning.
@@ -66,6 +70,8 @@ impl Shared {
             timers: Remote::new(),
             io: Io::default(),
             owner: Owner::new(),
+            newcomers: Newcomers::new(),
+            readers: Mutex::new(()),
             aside: AtomicUsize::new(0),
             holds: AtomicUsize::new(0),
             woken: AtomicBool::new(false),
@@ -158,6 +164,7 @@ impl Shared {
             drop_isolated(task);
         }
         timers.into_iter().for_each(drop_isolated);
+        self.newcomers.end();
         outcome
     }
 
@@ -165,6 +172,11 @@ impl Shared {
     pub(crate) fn complete(&self, outcome: Outcome) {
         *lock(&self.outcome) = Some(outcome);
         self.ended.notify_all();
+    }
+
+    /// Whether the last step of termination was made.
+    pub(crate) fn has_completed(&self) -> bool {
+        lock(&self.outcome).is_some()
     }
 
     /// Makes the deadline of the end earlier.

@@ -36,7 +36,7 @@ use crate::{Cx, Error};
 /// let never = Deadline::NEVER;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Deadline(Option<Instant>);
+pub struct Deadline(pub(crate) Option<Instant>);
 
 impl Deadline {
     /// Wait for as long as it takes.

@@ -12,8 +12,8 @@ pub(crate) use self::model::*;
 mod plain {
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{
-        AtomicBool, AtomicI64, AtomicIsize, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-        fence,
+        AtomicBool, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
+        Ordering, fence,
     };
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
     pub(crate) use std::thread::{self, yield_now};
@@ -45,8 +45,8 @@ mod model {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::atomic::{
-        AtomicBool, AtomicI64, AtomicIsize, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-        fence,
+        AtomicBool, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
+        Ordering, fence,
     };
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, RwLock};
     pub(crate) use loom::thread::{self, yield_now};

@@ -61,6 +61,7 @@ impl Cx {
         self.run_microtasks();
         self.check();
         self.run_closes();
+        self.scavenge();
         self.renew_budget();
         Ok(())
     }
@@ -227,7 +228,7 @@ impl Cx {
 
     /// A checkpoint by itself.
     pub(crate) fn run_microtasks(&self) {
-        if self.0.has_microtasks() {
+        if self.0.needs_checkpoint() {
             self.run_phase::<Ready>(Phase::Microtasks, || None);
         }
     }
@@ -236,7 +237,7 @@ impl Cx {
     /// spent. To be called inside a guard.
     #[inline]
     fn checkpoint(&self) {
-        if self.0.has_microtasks() && !self.0.breached.get() {
+        if self.0.needs_checkpoint() && !self.0.breached.get() {
             self.drain_microtasks();
         }
     }
@@ -244,7 +245,7 @@ impl Cx {
     fn drain_microtasks(&self) {
         let local = &*self.0;
         let inbox = &local.shared.microtasks;
-        while local.has_microtasks() {
+        while local.needs_checkpoint() {
             local.phase.set(Phase::NextTicks);
             self.drain_queue(|| {
                 let task = local.next_ticks.pop_in_place()?;
@@ -256,6 +257,9 @@ impl Cx {
             self.drain_queue(|| local.microtasks.pop(inbox));
             if local.breached.get() || !local.may_go_on() {
                 return;
+            }
+            if !local.has_microtasks() {
+                self.report_rejections();
             }
         }
     }
@@ -283,6 +287,11 @@ impl Cx {
             let pending = local.shared.microtasks.len() + local.next_ticks.len();
             self.report(Diagnostic::MicrotaskBudget { pending });
         }
+    }
+
+    /// Looks at some of the promises that are listed, and takes those out that need not be.
+    fn scavenge(&self) {
+        self.0.registry.scavenge(&self.0.shared.newcomers);
     }
 
     /// What was put off may be run.
@@ -450,7 +459,7 @@ impl Cx {
     }
 
     /// Deals with a panic as the policy says.
-    fn uncaught(&self, payload: Box<dyn Any + Send>) {
+    pub(crate) fn uncaught(&self, payload: Box<dyn Any + Send>) {
         let local = &*self.0;
         if local.config.panic_policy == PanicPolicy::Propagate {
             resume_unwind(payload);

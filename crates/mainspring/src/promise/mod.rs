@@ -1,7 +1,47 @@
 //! Promises.
+//!
+//! | module       | what it is about                                                        |
+//! |--------------|-------------------------------------------------------------------------|
+//! | `shared`     | [`Promise`]: for all threads                                            |
+//! | `local`      | [`LocalPromise`]: for the loop's own thread                             |
+//! | `vocabulary` | what both can do                                                        |
+//! | `mode`       | what tells them apart, inside                                           |
+//! | `node`       | a promise in memory: counting, settling, attaching                      |
+//! | `trampoline` | reactions in the queue, and their end without a loop                    |
+//! | `react`      | the reaction of a handler                                               |
+//! | `combine`    | `all`, `all_settled`, `any`, `race`                                     |
+//! | `mail`       | waiting by a task or a thread                                           |
+//! | `bridge`     | from promises of all threads to those of one                            |
+//! | `registry`   | which promises are pending, for the end of the loop                     |
+//! | `rejections` | which rejections nobody handles                                         |
+//! | `rejection`  | reasons                                                                 |
 
+mod bridge;
+mod combine;
+mod id;
+mod local;
+mod mail;
+mod mode;
+mod node;
 mod panicked;
+mod react;
+mod registry;
 mod rejection;
+mod rejections;
+mod shared;
+mod state;
+mod trampoline;
+mod vocabulary;
 
+pub use combine::AggregateError;
+pub use id::PromiseId;
+pub use local::{LocalPromise, LocalResolver};
 pub use panicked::Panicked;
 pub use rejection::{LocalRejection, Rejection};
+pub use rejections::UnhandledRejection;
+pub use shared::{Promise, Resolver};
+pub use state::{PromiseState, WaitError};
+
+pub(crate) use bridge::Bridges;
+pub(crate) use registry::{Newcomers, Registry};
+pub(crate) use rejections::Rejections;

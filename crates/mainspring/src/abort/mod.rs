@@ -1,0 +1,16 @@
+//! Aborting what is under way: controllers and signals, as in the DOM standard, for all threads.
+
+mod controller;
+mod core;
+mod error;
+mod listener;
+mod signal;
+mod timeout;
+
+pub use controller::AbortController;
+pub use error::{AbortError, TimeoutError};
+pub use listener::AbortListener;
+pub(crate) use listener::AbortListeners;
+pub use signal::AbortSignal;
+// For what is to end with a signal.
+pub(crate) use self::core::AlgorithmId;

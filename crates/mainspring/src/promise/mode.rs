@@ -1,0 +1,429 @@
+//! The two kinds of promises, and what tells them apart: whether they are counted and settled with
+//! atomic operations, and what they know of their loop. The rest of the code is the same for both.
+
+use std::cell::Cell;
+
+use super::node::{Header, Ref, Weak};
+use super::registry::Listed;
+use super::rejection::{LocalRejection, Rejection};
+use super::trampoline::{self, Job};
+use crate::error::Error;
+use crate::local::Local;
+use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
+use crate::{Cx, Handle};
+
+/// A kind of promises.
+pub(crate) trait Mode: Sized + 'static {
+    /// Counts references.
+    type Count: Count;
+    /// Holds a pointer whose low bits are tags.
+    type Link: Link<Self>;
+    /// How a promise reaches its loop.
+    type Home: Clone;
+    /// Why a promise was rejected.
+    type Rejection: Clone + From<Error> + From<super::Panicked> + Into<LocalRejection> + 'static;
+    /// A value that several reactions have in common.
+    type Common<T>: Common<T>;
+
+    /// Whether the loop's thread is the present one.
+    fn is_on_loop(home: &Self::Home) -> bool;
+
+    /// Whether the loop has come to its end, so that nothing is run any more.
+    fn has_ended(home: &Self::Home) -> bool;
+
+    /// What keeps other threads from reading values at the same time, at the end of the loop or after it.
+    type Alone<'a>;
+
+    /// The right to read values, on the loop's thread, or after the loop's end on any.
+    fn alone(home: &Self::Home) -> Option<Self::Alone<'_>>;
+
+    /// Lists a new promise that something outside the loop can settle. Tells whether the loop exists.
+    fn register(node: &Ref<Self>) -> bool;
+
+    /// A promise has settled, or a reaction was attached to one that has. Queues what has to be run, or
+    /// drops it if the loop has ended.
+    fn tell(node: Ref<Self>);
+
+    /// A promise that the registry may know has settled, and there is nothing to run.
+    fn unlist(node: &Ref<Self>);
+
+    /// Queues a microtask. It is dropped if the loop has ended.
+    ///
+    /// # Safety
+    ///
+    /// This kind carries the microtask.
+    unsafe fn queue<F>(home: &Self::Home, microtask: F)
+    where
+        F: FnOnce(&Cx) + 'static;
+
+    /// A handler came too late for a rejection that was reported as unhandled.
+    fn handled_late(node: &Ref<Self>);
+
+    /// Names the kind in the types that hold both.
+    fn job(job: Job<Self>) -> trampoline::AnyJob;
+    fn list(weak: Weak<Self>) -> Listed;
+    fn reference(node: Ref<Self>) -> super::rejections::Tracked;
+}
+
+/// A kind whose promises may hold a `T`.
+pub(crate) trait Carries<T>: Mode {}
+
+/// Promises that stay on the loop's thread.
+pub(crate) struct LoopBound;
+
+/// Promises that any thread may hold.
+pub(crate) struct Shareable;
+
+impl<T> Carries<T> for LoopBound {}
+impl<T: Send> Carries<T> for Shareable {}
+
+impl Mode for LoopBound {
+    type Count = Cell<usize>;
+    type Link = Cell<*mut Header<Self>>;
+    type Home = Cx;
+    type Rejection = LocalRejection;
+    type Common<T> = std::rc::Rc<std::cell::RefCell<T>>;
+
+    #[inline]
+    fn is_on_loop(_: &Cx) -> bool {
+        true
+    }
+
+    fn has_ended(home: &Cx) -> bool {
+        !home.0.accepts()
+    }
+
+    type Alone<'a> = ();
+
+    fn alone(_: &Cx) -> Option<()> {
+        Some(())
+    }
+
+    fn register(node: &Ref<Self>) -> bool {
+        let local = &*node.home().0;
+        local.accepts() && {
+            local.registry.insert(node);
+            true
+        }
+    }
+
+    #[inline]
+    fn tell(node: Ref<Self>) {
+        let cx = node.home().clone();
+        if let Some(node) = on_loop(node, &cx.0) {
+            node.discard_reactions();
+        }
+    }
+
+    #[inline]
+    fn unlist(node: &Ref<Self>) {
+        node.home().0.registry.remove(node);
+    }
+
+    unsafe fn queue<F>(home: &Cx, microtask: F)
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        home.queue_microtask(microtask);
+    }
+
+    fn handled_late(node: &Ref<Self>) {
+        node.home().0.rejections.handled(&node.home().0, node.id());
+    }
+
+    fn job(job: Job<Self>) -> trampoline::AnyJob {
+        trampoline::AnyJob::LoopBound(job)
+    }
+
+    fn list(weak: Weak<Self>) -> Listed {
+        Listed::LoopBound(weak)
+    }
+
+    fn reference(node: Ref<Self>) -> super::rejections::Tracked {
+        super::rejections::Tracked::LoopBound(node)
+    }
+}
+
+impl Mode for Shareable {
+    type Count = AtomicUsize;
+    type Link = AtomicPtr<Header<Self>>;
+    type Home = Handle;
+    type Rejection = Rejection;
+    type Common<T> = std::sync::Arc<Mutex<T>>;
+
+    #[inline]
+    fn is_on_loop(home: &Handle) -> bool {
+        home.0.owner.is_current()
+    }
+
+    fn has_ended(home: &Handle) -> bool {
+        home.0.state() == crate::LoopState::Terminated
+    }
+
+    type Alone<'a> = Option<MutexGuard<'a, ()>>;
+
+    fn alone(home: &Handle) -> Option<Option<MutexGuard<'_, ()>>> {
+        if home.0.has_completed() {
+            Some(Some(lock(&home.0.readers)))
+        } else {
+            home.0.owner.is_current().then_some(None)
+        }
+    }
+
+    fn register(node: &Ref<Self>) -> bool {
+        let shared = &*node.home().0;
+        // SAFETY: no code of the user runs here.
+        match unsafe { shared.owner.local() } {
+            // Another thread may end a loop that was never driven; its list is for all threads.
+            Some(local) if local.started.get() => {
+                local.accepts() && {
+                    local.registry.insert(node);
+                    true
+                }
+            }
+            _ => shared.newcomers.push(node),
+        }
+    }
+
+    #[inline]
+    fn tell(node: Ref<Self>) {
+        // SAFETY: no code of the user runs: the jobs are queued, and what is left comes back.
+        let left = match unsafe { node.home().0.owner.local() } {
+            Some(local) => {
+                // SAFETY: as above. The reference does not depend on the promise, whose home may go now.
+                let local = unsafe { &*std::ptr::from_ref(local) };
+                on_loop(node, local)
+            }
+            None => {
+                let handle = node.home().clone();
+                let drain = Drain(Some(node));
+                match handle.queue_microtask(move |cx| drain.run(cx)) {
+                    Ok(()) => None,
+                    // Dropping it drops the reactions.
+                    Err(refused) => {
+                        drop(refused);
+                        None
+                    }
+                }
+            }
+        };
+        if let Some(node) = left {
+            node.discard_reactions();
+        }
+    }
+
+    #[inline]
+    fn unlist(node: &Ref<Self>) {
+        // SAFETY: no code of the user runs here.
+        if let Some(local) = unsafe { node.home().0.owner.local() } {
+            local.registry.remove(node);
+        }
+    }
+
+    unsafe fn queue<F>(home: &Handle, microtask: F)
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        struct Sendable<F>(F);
+        // SAFETY: this kind carries it, says the caller, and it carries only what is `Send`.
+        unsafe impl<F> Send for Sendable<F> {}
+        impl<F: FnOnce(&Cx)> Sendable<F> {
+            fn run(self, cx: &Cx) {
+                (self.0)(cx);
+            }
+        }
+        let microtask = Sendable(microtask);
+        drop(home.queue_microtask(move |cx| microtask.run(cx)));
+    }
+
+    fn handled_late(node: &Ref<Self>) {
+        let id = node.id();
+        drop(node.home().submit_internal(move |cx| cx.0.rejections.handled(&cx.0, id)));
+    }
+
+    fn job(job: Job<Self>) -> trampoline::AnyJob {
+        trampoline::AnyJob::Shareable(job)
+    }
+
+    fn list(weak: Weak<Self>) -> Listed {
+        Listed::Shareable(weak)
+    }
+
+    fn reference(node: Ref<Self>) -> super::rejections::Tracked {
+        super::rejections::Tracked::Shareable(node)
+    }
+}
+
+/// Queues what is to be run now that the promise has settled. Gives the promise back if nothing is run any
+/// more. No code of the user runs here.
+#[inline]
+fn on_loop<M: Mode>(node: Ref<M>, local: &Local) -> Option<Ref<M>> {
+    local.registry.remove(&node);
+    if !local.accepts() {
+        return Some(node);
+    }
+    let state = node.take_reactions();
+    if state.is_unhandled() {
+        local.rejections.track(local, M::reference(node.clone()));
+    }
+    node.queue_jobs(state, local);
+    None
+}
+
+/// The way of a settled promise from another thread to the loop's.
+struct Drain(Option<Ref<Shareable>>);
+
+impl Drain {
+    fn run(mut self, _: &Cx) {
+        if let Some(node) = self.0.take() {
+            Shareable::tell(node);
+        }
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        if let Some(node) = self.0.take() {
+            node.discard_reactions();
+        }
+    }
+}
+
+/// A number that counts references.
+pub(crate) trait Count {
+    fn new(n: usize) -> Self;
+    fn load(&self, order: Ordering) -> usize;
+    /// Adds one, and returns what was there.
+    fn add(&self) -> usize;
+    /// Subtracts one, and returns what was there.
+    fn sub(&self, order: Ordering) -> usize;
+    /// Adds one unless it is zero. Tells whether it was not.
+    fn add_unless_zero(&self) -> bool;
+    /// Makes what others did before they subtracted visible.
+    fn fence();
+}
+
+impl Count for Cell<usize> {
+    fn new(n: usize) -> Self {
+        Self::new(n)
+    }
+    #[inline]
+    fn load(&self, _: Ordering) -> usize {
+        self.get()
+    }
+    #[inline]
+    fn add(&self) -> usize {
+        self.replace(self.get() + 1)
+    }
+    #[inline]
+    fn sub(&self, _: Ordering) -> usize {
+        self.replace(self.get() - 1)
+    }
+    fn add_unless_zero(&self) -> bool {
+        self.get() != 0 && {
+            self.add();
+            true
+        }
+    }
+    #[inline]
+    fn fence() {}
+}
+
+impl Count for AtomicUsize {
+    fn new(n: usize) -> Self {
+        Self::new(n)
+    }
+    #[inline]
+    fn load(&self, order: Ordering) -> usize {
+        self.load(order)
+    }
+    #[inline]
+    fn add(&self) -> usize {
+        // Relaxed: whoever adds one has one already.
+        self.fetch_add(1, Ordering::Relaxed)
+    }
+    #[inline]
+    fn sub(&self, order: Ordering) -> usize {
+        self.fetch_sub(1, order)
+    }
+    fn add_unless_zero(&self) -> bool {
+        let more = |n: usize| (n != 0).then_some(n + 1);
+        self.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_ok()
+    }
+    #[inline]
+    fn fence() {
+        crate::sync::fence(Ordering::Acquire);
+    }
+}
+
+/// A pointer that several threads change, or one.
+pub(crate) trait Link<M: Mode> {
+    fn new(pointer: *mut Header<M>) -> Self;
+    fn load(&self) -> *mut Header<M>;
+    /// Replaces `old` by `new`, or tells what is there instead.
+    fn replace(&self, old: *mut Header<M>, new: *mut Header<M>) -> Result<(), *mut Header<M>>;
+}
+
+impl Link<LoopBound> for Cell<*mut Header<LoopBound>> {
+    fn new(pointer: *mut Header<LoopBound>) -> Self {
+        Self::new(pointer)
+    }
+    #[inline]
+    fn load(&self) -> *mut Header<LoopBound> {
+        self.get()
+    }
+    #[inline]
+    fn replace(
+        &self,
+        _: *mut Header<LoopBound>,
+        new: *mut Header<LoopBound>,
+    ) -> Result<(), *mut Header<LoopBound>> {
+        self.set(new);
+        Ok(())
+    }
+}
+
+impl Link<Shareable> for AtomicPtr<Header<Shareable>> {
+    fn new(pointer: *mut Header<Shareable>) -> Self {
+        Self::new(pointer)
+    }
+    #[inline]
+    fn load(&self) -> *mut Header<Shareable> {
+        // Acquire: whoever sees that a promise has settled sees its outcome.
+        self.load(Ordering::Acquire)
+    }
+    #[inline]
+    fn replace(
+        &self,
+        old: *mut Header<Shareable>,
+        new: *mut Header<Shareable>,
+    ) -> Result<(), *mut Header<Shareable>> {
+        // Release: the outcome, or the reaction, goes with it. Acquire: those that came before are seen.
+        self.compare_exchange_weak(old, new, Ordering::AcqRel, Ordering::Acquire).map(drop)
+    }
+}
+
+/// A value behind a counted reference, with a lock if it needs one.
+pub(crate) trait Common<T>: Clone {
+    fn wrap(value: T) -> Self;
+    /// No code of the user may run in `f`.
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R;
+}
+
+impl<T> Common<T> for std::rc::Rc<std::cell::RefCell<T>> {
+    fn wrap(value: T) -> Self {
+        Self::new(std::cell::RefCell::new(value))
+    }
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.borrow_mut())
+    }
+}
+
+impl<T> Common<T> for std::sync::Arc<Mutex<T>> {
+    fn wrap(value: T) -> Self {
+        Self::new(Mutex::new(value))
+    }
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut lock(self))
+    }
+}

@@ -1,0 +1,324 @@
+//! The list of pending promises that something outside the loop can settle.
+//!
+//! It has them weakly: it keeps none of them alive. What it is for is the end of the loop, when each one that
+//! is still pending is rejected.
+//!
+//! A promise that settles on the loop's thread leaves the list at once. Others, and those that were dropped,
+//! are found by a cursor that goes round: each tick it looks at some entries, more of them if many promises
+//! were made lately. When it has been everywhere and finds that most of the table is empty, the table is
+//! replaced by a smaller one, so that a burst does not cost memory for ever.
+//!
+//! Promises that were made on other threads, or before the loop was driven, wait in a list of *newcomers*, which
+//! any thread can put something into, until the loop's thread takes them over.
+
+use std::cell::{Cell, RefCell};
+use std::ptr::{NonNull, null_mut};
+
+use super::mode::{LoopBound, Mode, Shareable};
+use super::node::{Header, Ref, UNLISTED, Weak};
+use crate::sync::{AtomicPtr, Ordering};
+
+/// Entries that each tick looks at.
+const BATCH: usize = 20;
+
+/// Entries that one tick looks at, at the most, because of new promises; and newcomers that it takes over.
+const BURST: usize = 1024;
+
+/// A table of this size or less is kept.
+const KEEP: usize = 256;
+
+/// An entry of the table.
+pub(crate) enum Listed {
+    /// Nothing, and the next slot that is free.
+    Free(u32),
+    LoopBound(Weak<LoopBound>),
+    Shareable(Weak<Shareable>),
+}
+
+impl Listed {
+    fn is_done(&self) -> bool {
+        match self {
+            Self::Free(_) => false,
+            Self::LoopBound(weak) => weak.is_done(),
+            Self::Shareable(weak) => weak.is_done(),
+        }
+    }
+
+    fn set_slot(&self, slot: u32) {
+        match self {
+            Self::Free(_) => {}
+            Self::LoopBound(weak) => weak.set_slot(slot),
+            Self::Shareable(weak) => weak.set_slot(slot),
+        }
+    }
+
+    /// Rejects it if it is pending.
+    fn end(self) {
+        match self {
+            Self::Free(_) => {}
+            Self::LoopBound(weak) => {
+                if let Some(promise) = weak.upgrade() {
+                    promise.end();
+                }
+            }
+            Self::Shareable(weak) => end(&weak),
+        }
+    }
+}
+
+fn end(weak: &Weak<Shareable>) {
+    if let Some(promise) = weak.upgrade() {
+        promise.end();
+    }
+}
+
+/// The table, for the loop's thread.
+pub(crate) struct Registry {
+    table: RefCell<Table>,
+    /// Whether there is nothing to look at.
+    is_empty: Cell<bool>,
+}
+
+struct Table {
+    slots: Vec<Listed>,
+    /// The slot that was freed last.
+    free: u32,
+    /// Slots that are not free.
+    taken: usize,
+    /// What is looked at next.
+    cursor: usize,
+    /// How many entries have to be looked at because of new ones.
+    debt: usize,
+    /// Newcomers that were taken over, and are not in the table yet.
+    arrivals: Chain,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Self {
+        let table = Table {
+            slots: Vec::new(),
+            free: UNLISTED,
+            taken: 0,
+            cursor: 0,
+            debt: 0,
+            arrivals: Chain(null_mut()),
+        };
+        Self { table: RefCell::new(table), is_empty: Cell::new(true) }
+    }
+
+    #[inline]
+    pub(super) fn insert<M: Mode>(&self, promise: &Ref<M>) {
+        let slot = self.table.borrow_mut().insert(M::list(promise.downgrade()));
+        promise.set_slot(slot);
+        self.is_empty.set(false);
+    }
+
+    /// Takes a promise out, if it is there.
+    #[inline]
+    pub(super) fn remove<M: Mode>(&self, promise: &Ref<M>) {
+        if promise.is_root() && promise.slot() != UNLISTED {
+            self.table.borrow_mut().remove(promise.slot());
+            promise.set_slot(UNLISTED);
+        }
+    }
+
+    /// Takes newcomers over, and looks at some entries.
+    #[inline]
+    pub(crate) fn scavenge(&self, newcomers: &Newcomers) {
+        if !self.is_empty.get() || !newcomers.is_empty() {
+            let mut table = self.table.borrow_mut();
+            table.scavenge(newcomers);
+            self.is_empty
+                .set(table.taken == 0 && table.slots.len() <= KEEP && table.arrivals.0.is_null());
+        }
+    }
+
+    /// Rejects all that is pending: the loop has ended.
+    pub(crate) fn end(&self, newcomers: &Newcomers) {
+        newcomers.end();
+        let table =
+            std::mem::replace(&mut *self.table.borrow_mut(), Self::new().table.into_inner());
+        table.arrivals.for_each(|weak| end(&weak));
+        for entry in table.slots {
+            entry.set_slot(UNLISTED);
+            entry.end();
+        }
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn len(&self) -> usize {
+        self.table.borrow().taken
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn capacity(&self) -> usize {
+        self.table.borrow().slots.capacity()
+    }
+}
+
+impl Table {
+    #[inline]
+    fn insert(&mut self, entry: Listed) -> u32 {
+        self.taken += 1;
+        self.debt += 1;
+        if let Some(place) = self.slots.get_mut(self.free as usize) {
+            let slot = self.free;
+            if let Listed::Free(next) = std::mem::replace(place, entry) {
+                self.free = next;
+            }
+            return slot;
+        }
+        let slot = self.slots.len() as u32;
+        self.slots.push(entry);
+        slot
+    }
+
+    /// Takes an entry out. Only the memory of the promise may be freed by this.
+    #[inline]
+    fn remove(&mut self, slot: u32) {
+        self.taken -= 1;
+        self.slots[slot as usize] = Listed::Free(self.free);
+        self.free = slot;
+    }
+
+    fn scavenge(&mut self, newcomers: &Newcomers) {
+        if self.arrivals.0.is_null() {
+            self.arrivals = newcomers.take();
+        }
+        self.settle_in();
+        let paid = self.debt.min(BURST);
+        self.debt -= paid;
+        for _ in 0..BATCH + paid {
+            if self.cursor >= self.slots.len() {
+                self.renew();
+                break;
+            }
+            let entry = &self.slots[self.cursor];
+            if entry.is_done() {
+                entry.set_slot(UNLISTED);
+                self.remove(self.cursor as u32);
+            }
+            self.cursor += 1;
+        }
+    }
+
+    /// Puts newcomers into the table, unless they have settled meanwhile.
+    fn settle_in(&mut self) {
+        for _ in 0..BURST {
+            let Some(weak) = self.arrivals.next() else { return };
+            if !weak.is_done() {
+                let entry = Listed::Shareable(weak);
+                // A slot is set before anything else happens on this thread.
+                let slot = self.insert(entry);
+                self.slots[slot as usize].set_slot(slot);
+            }
+        }
+    }
+
+    /// A cycle is complete: a table that is much too large is replaced.
+    fn renew(&mut self) {
+        self.cursor = 0;
+        if self.slots.capacity() > KEEP && self.taken < self.slots.capacity() / 4 {
+            let old = std::mem::replace(&mut self.slots, Vec::with_capacity(self.taken * 2));
+            self.free = UNLISTED;
+            for entry in old {
+                if !matches!(entry, Listed::Free(_)) {
+                    entry.set_slot(self.slots.len() as u32);
+                    self.slots.push(entry);
+                }
+            }
+        }
+    }
+}
+
+/// Promises that the loop's thread does not know yet. Any thread adds to it, the loop's thread takes all.
+pub(crate) struct Newcomers {
+    last: AtomicPtr<Header<Shareable>>,
+}
+
+/// In place of a promise: the loop has ended.
+fn closed() -> *mut Header<Shareable> {
+    null_mut::<Header<Shareable>>().with_addr(1)
+}
+
+impl Newcomers {
+    pub(crate) fn new() -> Self {
+        Self { last: AtomicPtr::new(null_mut()) }
+    }
+
+    /// Adds a promise, unless the loop has ended.
+    pub(super) fn push(&self, promise: &Ref<Shareable>) -> bool {
+        let weak = promise.downgrade();
+        let mut last = self.last.load(Ordering::Relaxed);
+        let pointer = weak.as_ptr();
+        while last != closed() {
+            weak.set_next(last);
+            // Release: the link, and what was written to the promise, goes with it.
+            match self.last.compare_exchange_weak(
+                last,
+                pointer,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => {
+                    // The list has the reference now.
+                    std::mem::forget(weak);
+                    return true;
+                }
+                Err(other) => last = other,
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.last.load(Ordering::Relaxed).is_null()
+    }
+
+    fn take(&self) -> Chain {
+        if self.is_empty() {
+            return Chain(null_mut());
+        }
+        // Acquire: the partner of the Release in `push`.
+        Chain(self.last.swap(null_mut(), Ordering::Acquire))
+    }
+
+    /// Accepts nothing from now on, and rejects all that is here and pending.
+    pub(crate) fn end(&self) {
+        let last = self.last.swap(closed(), Ordering::Acquire);
+        if last != closed() {
+            Chain(last).for_each(|weak| end(&weak));
+        }
+    }
+}
+
+impl Drop for Newcomers {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Newcomers that were taken, linked with each other. It has a weak reference to each.
+struct Chain(*mut Header<Shareable>);
+
+// SAFETY: it is a list of weak references, which can be sent.
+unsafe impl Send for Chain {}
+
+impl Iterator for Chain {
+    type Item = Weak<Shareable>;
+
+    fn next(&mut self) -> Option<Weak<Shareable>> {
+        let pointer = NonNull::new(self.0)?;
+        // SAFETY: the list was taken, with the references that it has.
+        let weak = unsafe { Weak::from_raw(pointer) };
+        self.0 = weak.next();
+        Some(weak)
+    }
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        self.for_each(drop);
+    }
+}

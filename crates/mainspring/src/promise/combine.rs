@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::mode::{Carries, Common, Mode};
-use super::node::{Base, Parent, React, Settler, Verdict};
+use super::node::{Base, React, Verdict};
+use super::settle::{Parent, Settler};
 use crate::Cx;
 
 /// All promises were rejected, or there was none. What [`Promise::any`](crate::Promise::any) and

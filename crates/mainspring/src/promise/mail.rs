@@ -3,7 +3,8 @@
 use std::task::{Poll, Waker};
 
 use super::mode::{Common, Mode};
-use super::node::{Parent, React, Verdict};
+use super::node::{React, Verdict};
+use super::settle::Parent;
 use crate::Cx;
 
 /// Where the outcome of a promise is put for somebody who waits for it, and who that is.

@@ -6,8 +6,11 @@
 //! | `local`      | [`LocalPromise`]: for the loop's own thread                             |
 //! | `vocabulary` | what both can do                                                        |
 //! | `mode`       | what tells them apart, inside                                           |
-//! | `node`       | a promise in memory: counting, settling, attaching                      |
-//! | `trampoline` | reactions in the queue, and their end without a loop                    |
+//! | `node`       | a promise in memory                                                     |
+//! | `word`       | the word that says how far it is                                        |
+//! | `reference`  | counting, attaching                                                     |
+//! | `settle`     | settling, following, reading the outcome                                |
+//! | `job`        | reactions in the queue, and their end without a loop                    |
 //! | `react`      | the reaction of a handler                                               |
 //! | `combine`    | `all`, `all_settled`, `any`, `race`                                     |
 //! | `mail`       | waiting by a task or a thread                                           |
@@ -19,19 +22,22 @@
 mod bridge;
 mod combine;
 mod id;
+mod job;
 mod local;
 mod mail;
 mod mode;
 mod node;
 mod panicked;
 mod react;
+mod reference;
 mod registry;
 mod rejection;
 mod rejections;
+mod settle;
 mod shared;
 mod state;
-mod trampoline;
 mod vocabulary;
+mod word;
 
 pub use combine::AggregateError;
 pub use id::PromiseId;

@@ -3,10 +3,11 @@
 
 use std::cell::Cell;
 
-use super::node::{Header, Ref, Weak};
+use super::job::{self, Job};
+use super::node::Header;
+use super::reference::{Ref, Weak};
 use super::registry::Listed;
 use super::rejection::{LocalRejection, Rejection};
-use super::trampoline::{self, Job};
 use crate::error::Error;
 use crate::local::Local;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
@@ -60,7 +61,7 @@ pub(crate) trait Mode: Sized + 'static {
     fn handled_late(node: &Ref<Self>);
 
     /// Names the kind in the types that hold both.
-    fn job(job: Job<Self>) -> trampoline::AnyJob;
+    fn job(job: Job<Self>) -> job::AnyJob;
     fn list(weak: Weak<Self>) -> Listed;
     fn reference(node: Ref<Self>) -> super::rejections::Tracked;
 }
@@ -131,8 +132,8 @@ impl Mode for LoopBound {
         node.home().0.rejections.handled(&node.home().0, node.id());
     }
 
-    fn job(job: Job<Self>) -> trampoline::AnyJob {
-        trampoline::AnyJob::LoopBound(job)
+    fn job(job: Job<Self>) -> job::AnyJob {
+        job::AnyJob::LoopBound(job)
     }
 
     fn list(weak: Weak<Self>) -> Listed {
@@ -241,8 +242,8 @@ impl Mode for Shareable {
         drop(node.home().submit_internal(move |cx| cx.0.rejections.handled(&cx.0, id)));
     }
 
-    fn job(job: Job<Self>) -> trampoline::AnyJob {
-        trampoline::AnyJob::Shareable(job)
+    fn job(job: Job<Self>) -> job::AnyJob {
+        job::AnyJob::Shareable(job)
     }
 
     fn list(weak: Weak<Self>) -> Listed {

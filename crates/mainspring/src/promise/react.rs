@@ -1,7 +1,8 @@
 //! The reaction of a handler.
 
 use super::mode::Mode;
-use super::node::{Parent, React, Verdict};
+use super::node::{React, Verdict};
+use super::settle::Parent;
 use crate::Cx;
 
 /// A function of the outcome.

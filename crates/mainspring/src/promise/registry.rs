@@ -15,7 +15,8 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{NonNull, null_mut};
 
 use super::mode::{LoopBound, Mode, Shareable};
-use super::node::{Header, Ref, UNLISTED, Weak};
+use super::node::{Header, UNLISTED};
+use super::reference::{Ref, Weak};
 use crate::sync::{AtomicPtr, Ordering};
 
 /// Entries that each tick looks at.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::id::PromiseId;
 use super::mode::{LoopBound, Mode, Shareable};
-use super::node::Ref;
+use super::reference::Ref;
 use super::rejection::LocalRejection;
 use crate::fault::log_isolated;
 use crate::local::Local;

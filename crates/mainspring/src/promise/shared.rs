@@ -10,8 +10,9 @@ use super::bridge;
 use super::combine;
 use super::mail::{self, Deliver, Mail, Mailbox};
 use super::mode::{Common, Shareable};
-use super::node::{Base, Child, Settler, Verdict};
+use super::node::{Base, Verdict};
 use super::react::On;
+use super::settle::{Child, Settler};
 use super::vocabulary::vocabulary;
 use super::{LocalPromise, Panicked, PromiseId, PromiseState, Rejection};
 use crate::{Cx, Handle};
@@ -101,7 +102,8 @@ mod blocking {
     use super::{Cx, Promise, Rejection, Shareable, mail};
     use crate::Deadline;
     use crate::promise::WaitError;
-    use crate::promise::node::{Parent, React, Verdict};
+    use crate::promise::node::{React, Verdict};
+    use crate::promise::settle::Parent;
 
     impl<T: Clone + Send + 'static> Promise<T> {
         /// A channel that will have the outcome. Each call gives a new one.

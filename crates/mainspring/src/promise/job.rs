@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 
 use super::mode::{LoopBound, Mode, Shareable};
-use super::node::Ref;
+use super::reference::Ref;
 use crate::Cx;
 use crate::sync::thread_local;
 

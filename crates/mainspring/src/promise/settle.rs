@@ -1,0 +1,223 @@
+//! Settling a promise, and reading what it was settled with; see [`node`](super::node).
+
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+
+use super::mode::{Count, Mode};
+use super::node::{Base, Head, Outcome, React, Verdict};
+use super::reference::Ref;
+use super::word::{CLAIMED, FULFILLED, PENDING, REJECTED, State};
+use crate::sync::Ordering;
+use crate::{Cx, Error};
+
+/// A promise that has settled, for a reaction to it.
+pub(crate) struct Parent<P, M: Mode>(pub(super) Ref<M>, pub(super) PhantomData<P>);
+
+impl<P, M: Mode> Parent<P, M> {
+    /// Its outcome: the original if nobody else can ask for it, otherwise a copy. For the loop's thread.
+    #[inline]
+    pub(crate) fn outcome(self) -> Outcome<P, M>
+    where
+        P: Clone,
+    {
+        debug_assert!(M::is_on_loop(self.0.home()));
+        self.take().unwrap_or_else(|parent| parent.copy())
+    }
+
+    /// The original, if nobody else can ask for it.
+    #[inline]
+    fn take(self) -> Result<Outcome<P, M>, Self> {
+        // Acquire: what others did with it before they dropped their references has been done.
+        if self.0.header().strong.load(Ordering::Acquire) != 1 {
+            return Err(self);
+        }
+        // SAFETY: it has a `P`, has settled, and this is the only reference (invariant 2).
+        let outcome = unsafe { self.head().outcome.with_mut(|outcome| (*outcome).take()) };
+        outcome.ok_or(self)
+    }
+
+    /// For the loop's thread.
+    fn copy(self) -> Outcome<P, M>
+    where
+        P: Clone,
+    {
+        // SAFETY: it has a `P`, has settled, and this is the loop's thread (invariant 2).
+        let outcome = self.head().outcome.with(|outcome| unsafe { (**outcome).clone() });
+        outcome
+            .unwrap_or_else(|| unreachable!("it has settled, and is taken by the last reader only"))
+    }
+
+    /// Its outcome at the end of the loop, or after it. While the end is going on, a value cannot be had by
+    /// other threads, unless for its last reader; they are told of the end instead.
+    pub(crate) fn late_outcome(self) -> Outcome<P, M>
+    where
+        P: Clone,
+    {
+        let home = self.0.home().clone();
+        self.take().unwrap_or_else(|parent| match M::alone(&home) {
+            Some(_alone) => parent.copy(),
+            None => Err(parent.late_reason()),
+        })
+    }
+
+    /// Why it was rejected; or, if it was not, that the loop has ended.
+    fn late_reason(&self) -> M::Rejection {
+        if self.0.state().phase() != REJECTED {
+            return Error::Terminated.into();
+        }
+        // SAFETY: it was rejected, and a reason can be cloned on any thread that may have it.
+        self.head().outcome.with(|outcome| match unsafe { &**outcome } {
+            Some(Err(reason)) => reason.clone(),
+            _ => Error::Terminated.into(),
+        })
+    }
+
+    fn head(&self) -> &Head<P, M> {
+        // SAFETY: a parent is of the type that the reaction is for.
+        unsafe { self.0.0.cast().as_ref() }
+    }
+}
+
+/// The right to settle a promise. If it is not used, the promise is rejected.
+pub(crate) struct Child<T: 'static, M: Mode>(pub(super) Base<T, M>);
+
+impl<T: 'static, M: Mode> Child<T, M> {
+    #[inline]
+    pub(crate) fn settle(self, outcome: Outcome<T, M>) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `self` is not dropped, so this takes the reference over.
+        let node = unsafe { std::ptr::read(&raw const this.0.0) };
+        Self::publish(node, outcome);
+    }
+
+    #[inline]
+    fn publish(node: Ref<M>, outcome: Outcome<T, M>) {
+        let phase = if outcome.is_ok() { FULFILLED } else { REJECTED };
+        // SAFETY: the promise is one for a `T`.
+        let head = unsafe { node.0.cast::<Head<T, M>>().as_ref() };
+        // SAFETY: the right to settle it is here, and it has not settled (invariant 2).
+        head.outcome.with_mut(|place| unsafe { **place = Some(outcome) });
+        let published = node.update(|state| Some(state.with_phase(phase)));
+        let (Ok(before) | Err(before)) = published;
+        if !before.list().is_null() || before.with_phase(phase).is_unhandled() {
+            M::tell(node);
+        } else if node.is_root() {
+            M::unlist(&node);
+        }
+    }
+
+    /// The loop has ended.
+    #[cold]
+    pub(super) fn end(self) {
+        self.settle(Err(Error::Terminated.into()));
+    }
+
+    /// Settles it as `promise` settles. As in JavaScript, it takes a microtask to ask `promise` for that.
+    pub(crate) fn adopt(self, promise: Base<T, M>)
+    where
+        T: Clone,
+    {
+        if promise.0.is(&self.0.0) {
+            return self.settle(Err(Error::PromiseCycle.into()));
+        }
+        let home = self.0.home().clone();
+        let follower = Follower::new(self);
+        let ask = move |_: &Cx| {
+            // SAFETY: `M` carries references to promises of its kind, and nothing else is inside.
+            drop(unsafe { promise.react_unchecked(follower) });
+        };
+        // SAFETY: as above.
+        unsafe { M::queue(&home, ask) };
+    }
+
+    /// Settles it, two microtasks later.
+    pub(super) fn delay(self, outcome: Outcome<T, M>) {
+        let home = self.0.home().clone();
+        let again = home.clone();
+        let first = move |_: &Cx| {
+            let second = move |_: &Cx| self.settle(outcome);
+            // SAFETY: as below.
+            unsafe { M::queue(&again, second) };
+        };
+        // SAFETY: `M` carries a promise of its kind, and its outcome.
+        unsafe { M::queue(&home, first) };
+    }
+}
+
+impl<T: 'static, M: Mode> Drop for Child<T, M> {
+    fn drop(&mut self) {
+        let error =
+            if M::has_ended(self.0.home()) { Error::Terminated } else { Error::PromiseAbandoned };
+        Self::publish(self.0.0.clone(), Err(error.into()));
+    }
+}
+
+/// Settles a promise as the one that it follows, unless the loop ends before.
+struct Follower<T: 'static, M: Mode>(Base<T, M>);
+
+impl<T: 'static, M: Mode> Follower<T, M> {
+    fn new(child: Child<T, M>) -> Self {
+        let this = ManuallyDrop::new(child);
+        // SAFETY: `child` is not dropped, so this takes the reference over.
+        let node = unsafe { std::ptr::read(&raw const this.0.0) };
+        let _ = node.update(|state| Some(state.with_phase(PENDING).marked()));
+        Self(Base(node, PhantomData))
+    }
+
+    /// The right to settle it, unless the loop has ended.
+    fn claim(&self) -> Option<Child<T, M>> {
+        let mine = |state: State<M>| state.phase() == PENDING && state.is_marked();
+        let claimed = self.0.0.update(|state| mine(state).then(|| state.with_phase(CLAIMED)));
+        claimed.is_ok().then(|| Child(self.0.clone()))
+    }
+}
+
+impl<T: Clone + 'static, M: Mode> React<T, (), M> for Follower<T, M> {
+    fn react(self, _: &Cx, parent: Parent<T, M>) -> Verdict<(), M> {
+        let outcome = parent.outcome();
+        if let Some(child) = self.claim() {
+            child.settle(outcome);
+        }
+        Verdict::Settle(Ok(()))
+    }
+
+    fn discard(self, parent: Parent<T, M>) {
+        let outcome = parent.late_outcome();
+        if let Some(child) = self.claim() {
+            child.settle(outcome);
+        }
+    }
+}
+
+impl<T: 'static, M: Mode> Drop for Follower<T, M> {
+    fn drop(&mut self) {
+        drop(self.claim());
+    }
+}
+
+/// Settles a promise, unless that has been done. The promise is rejected when this is dropped.
+pub(crate) struct Settler<T: 'static, M: Mode>(pub(super) Base<T, M>);
+
+impl<T: 'static, M: Mode> Settler<T, M> {
+    /// The right to settle it, for the first who asks.
+    #[inline]
+    pub(crate) fn claim(&self) -> Option<Child<T, M>> {
+        self.0.0.claim().then(|| Child(self.0.clone()))
+    }
+
+    /// Nobody will ever settle it.
+    pub(crate) fn leave_pending(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `self` is not dropped, so this takes the reference over.
+        drop(unsafe { std::ptr::read(&raw const this.0) });
+    }
+}
+
+impl<T: 'static, M: Mode> Drop for Settler<T, M> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.0.state().phase() == PENDING {
+            drop(self.claim());
+        }
+    }
+}

@@ -50,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) max_spin: Duration,
     /// In nanoseconds.
     pub(crate) timer_slack: i64,
+    pub(crate) max_workers: usize,
+    pub(crate) worker_keep_alive: Duration,
     pub(crate) fast_path: FastPathMode,
     pub(crate) panic_policy: PanicPolicy,
     pub(crate) clock: Option<VirtualClock>,
@@ -90,6 +92,8 @@ impl Default for Builder {
                 strict_microtasks: true,
                 max_spin: Duration::from_micros(50),
                 timer_slack: 100_000,
+                max_workers: 512,
+                worker_keep_alive: Duration::from_secs(10),
                 fast_path: FastPathMode::Auto,
                 panic_policy: PanicPolicy::Isolate,
                 clock: None,
@@ -192,6 +196,34 @@ impl Builder {
     /// ```
     pub fn max_spin(mut self, time: Duration) -> Self {
         self.config.max_spin = time;
+        self
+    }
+
+    /// How many threads the loop's worker pool has at the most, for [`promisify`](crate::Handle::promisify). 512 by
+    /// default; at least 1.
+    ///
+    /// They are started when they are needed. What is above the bound waits.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().max_workers(4).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn max_workers(mut self, workers: usize) -> Self {
+        self.config.max_workers = workers;
+        self
+    }
+
+    /// How long a thread of the worker pool stays without anything to do. 10 seconds by default.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop =
+    ///     mainspring::EventLoop::builder().worker_keep_alive(Duration::from_secs(1)).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn worker_keep_alive(mut self, time: Duration) -> Self {
+        self.config.worker_keep_alive = time;
         self
     }
 
@@ -407,6 +439,7 @@ impl Builder {
             ("high_water_mark", config.high_water_mark),
             ("microtask_budget", usize::try_from(config.microtask_budget).unwrap_or(usize::MAX)),
             ("internal_flood_mark", config.internal_flood_mark),
+            ("max_workers", config.max_workers),
         ] {
             if value == 0 {
                 return Err(Error::InvalidOption { option, expected: "at least 1" });

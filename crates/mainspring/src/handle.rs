@@ -127,6 +127,9 @@ impl Handle {
         match inbox.push(task, SendTask::new) {
             Ok(()) => {
                 self.0.sleep.notify();
+                if self.0.sleep.state.is_ending() {
+                    self.0.workers.stir();
+                }
                 Ok(())
             }
             Err((Refused::Full, task)) => Err(SubmitError::new(Refusal::Overloaded, task)),

@@ -33,6 +33,8 @@
 //! * [`Watch`] says what to do when a descriptor is ready, for [`Cx::watch`]; [`Handle::register_fd`] is
 //!   the strict form, for any thread.
 //! * [`Performance`] is JavaScript's `performance`: marks, measures, and observers of them.
+//! * [`AbortSignal`] says that something is to end, on any thread; [`AbortController`] makes it say so.
+//! * [`EventTarget`] calls listeners for an [`Event`], as in the DOM.
 //! * [`VirtualClock`] lets a test decide how time passes.
 //!
 //! # What you can rely on
@@ -95,6 +97,7 @@ mod local;
 mod models;
 mod owner;
 mod performance;
+mod pool;
 mod probe;
 mod promise;
 #[cfg(all(test, not(loom)))]
@@ -118,6 +121,7 @@ mod tick;
 mod timer;
 mod virtual_clock;
 mod volley;
+mod workers;
 
 pub use abort::{AbortController, AbortError, AbortListener, AbortSignal, TimeoutError};
 pub use builder::{Builder, FastPathMode};

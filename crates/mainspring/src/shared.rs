@@ -1,6 +1,6 @@
 //! What a loop shares with its handles.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::FastPathMode;
 use crate::builder::Config;
@@ -17,6 +17,7 @@ use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, 
 use crate::sys;
 use crate::task::SendTask;
 use crate::timer::Remote;
+use crate::workers::Workers;
 
 /// Slots in the rings, as powers of two. Slots that are never used cost address space only. That of the
 /// external lane takes what two producers push while the loop is off its processor for a moment.
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) io: Io,
     pub(crate) owner: Owner,
     pub(crate) newcomers: Newcomers,
+    pub(crate) workers: Workers,
     /// For those who read the values of promises after the end.
     pub(crate) readers: Mutex<()>,
     /// Callbacks in queues that other threads have no entrance to. Written by the loop only.
@@ -71,6 +73,7 @@ impl Shared {
             io: Io::default(),
             owner: Owner::new(),
             newcomers: Newcomers::new(),
+            workers: Workers::new(config),
             readers: Mutex::new(()),
             aside: AtomicUsize::new(0),
             holds: AtomicUsize::new(0),
@@ -131,12 +134,19 @@ impl Shared {
             + self.aside.load(Ordering::Relaxed)
     }
 
+    /// Callbacks that wait in any queue, and errands that are under way.
+    pub(crate) fn left(&self) -> usize {
+        self.pending() + self.workers.busy()
+    }
+
     /// Begins termination: external tasks and timers are refused from now on.
     pub(crate) fn begin_termination(&self, force: bool) -> Began {
         // Closed first, so that whoever sees the new state is refused.
         self.external.close();
         self.timers.inbox.close();
-        self.sleep.terminate(force)
+        let began = self.sleep.terminate(force);
+        self.workers.stir();
+        began
     }
 
     /// The end of a loop that was never driven, by whoever began it. Tasks that its own thread queued
@@ -164,6 +174,7 @@ impl Shared {
             drop_isolated(task);
         }
         timers.into_iter().for_each(drop_isolated);
+        self.workers.end();
         self.newcomers.end();
         outcome
     }
@@ -185,7 +196,15 @@ impl Shared {
             let left = deadline.saturating_duration_since(Instant::now()).as_nanos();
             let deadline = sys::now().saturating_add(i64::try_from(left).unwrap_or(i64::MAX));
             self.deadline.fetch_min(deadline, Ordering::Relaxed);
+            self.workers.stir();
         }
+    }
+
+    /// How long it is until the deadline of the end. None if there is none.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        let left = u64::try_from(deadline.saturating_sub(sys::now())).unwrap_or(0);
+        (deadline != i64::MAX).then(|| Duration::from_nanos(left))
     }
 
     /// The time by which the limit of a turn is measured: that of a virtual clock that advances by itself,

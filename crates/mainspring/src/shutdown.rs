@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use crate::fault::Phase;
 use crate::probe::Point;
+use crate::promise::is_on_errand;
 use crate::shared::{Outcome, Shared};
 use crate::state::LoopState;
 use crate::sync::yield_now;
@@ -97,14 +98,14 @@ pub enum Shutdown {
 pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutdown, Error> {
     shared.hurry(deadline.0);
     let late = deadline.has_passed();
-    let pending = if late { shared.pending() } else { 0 };
+    let pending = if late { shared.left() } else { 0 };
     let began = begin(shared, late);
     let first = !began.from.is_ending();
 
     if let Some(Outcome { dropped, .. }) = began.ended {
         return Ok(Shutdown::Finished { dropped });
     }
-    if shared.owner.is_current() {
+    if shared.owner.is_current() || is_on_errand(shared) {
         return if first { Ok(Shutdown::Begun) } else { Err(Error::Terminated) };
     }
     let outcome = shared.wait(deadline.0);
@@ -120,7 +121,7 @@ pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutd
         }
         Some(Outcome { dropped, .. }) => Ok(Shutdown::Finished { dropped }),
         None => {
-            let left = if late { pending } else { shared.pending() };
+            let left = if late { pending } else { shared.left() };
             shared.begin_termination(true);
             Err(Error::DeadlineExceeded { left })
         }
@@ -176,7 +177,9 @@ impl Cx {
         shared.microtasks.close();
         self.drain();
         let at = Instant::now();
-        let dropped = local.drop_queued();
+        let busy = shared.workers.busy();
+        shared.workers.end();
+        let dropped = busy + local.drop_queued();
         shared.sleep.close_source();
         shared.complete(Outcome { dropped, at });
     }
@@ -195,14 +198,31 @@ impl Cx {
                 self.run_immediates(end);
             }
             self.run_closes();
-            let left = shared.pending() - local.immediates.len();
-            if left == 0 {
-                return;
-            }
-            if local.ran.get() == ran {
+            // In this order: what an errand has delivered at its end is found.
+            let busy = shared.workers.busy();
+            if self.is_drained() {
+                if busy == 0 {
+                    return;
+                }
+                self.await_workers(busy);
+            } else if local.ran.get() == ran {
                 // A push was accepted and is not complete yet.
                 yield_now();
             }
         }
+    }
+
+    /// Whether nothing is queued that the end of the loop has to run.
+    fn is_drained(&self) -> bool {
+        self.0.shared.pending() == self.0.immediates.len()
+    }
+
+    /// Blocks until fewer than `busy` errands are under way, something is queued, or somebody loses patience.
+    fn await_workers(&self, busy: usize) {
+        let local = &*self.0;
+        let workers = &local.shared.workers;
+        workers.wait(local.shared.patience(), || {
+            workers.busy() < busy || !self.is_drained() || !local.may_go_on()
+        });
     }
 }

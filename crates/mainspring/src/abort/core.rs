@@ -330,6 +330,18 @@ impl Core {
         drop((listener, keep));
     }
 
+    /// How many others it would abort.
+    #[cfg(test)]
+    pub(super) fn dependents(&self) -> usize {
+        lock(&self.body).dependents.len()
+    }
+
+    /// How many listeners it would call.
+    #[cfg(test)]
+    pub(super) fn listeners(&self) -> usize {
+        lock(&self.body).waiting.listeners.len()
+    }
+
     fn keep(self: &Arc<Self>, mut body: MutexGuard<'_, Body>) {
         if body.keep.is_none() {
             body.keep = Some(Arc::clone(self));

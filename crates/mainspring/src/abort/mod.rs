@@ -5,6 +5,8 @@ mod core;
 mod error;
 mod listener;
 mod signal;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod timeout;
 
 pub use controller::AbortController;

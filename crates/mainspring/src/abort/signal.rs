@@ -223,6 +223,12 @@ impl AbortSignal {
     pub(crate) fn remove_algorithm(&self, id: AlgorithmId) -> bool {
         self.0.remove_algorithm(id)
     }
+
+    /// How many signals it knows that depend on it.
+    #[cfg(test)]
+    pub(crate) fn dependents(&self) -> usize {
+        self.0.dependents()
+    }
 }
 
 /// [`never`](AbortSignal::never)

@@ -39,3 +39,22 @@ pub(super) fn tidy(number: u64) {
         target.tidy_all();
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::TARGETS;
+    use crate::{AbortController, EventTarget, Listener, ListenerOptions};
+
+    // spec: JS-1
+    #[test]
+    fn a_target_that_is_dropped_is_forgotten() {
+        let controller = AbortController::new();
+        let options = ListenerOptions::new().signal(&controller.signal());
+        for _ in 0..10 {
+            let target = EventTarget::new();
+            target.add_event_listener("x", &Listener::new(|_, _| ()), options.clone());
+            TARGETS.with(|targets| assert_eq!(targets.borrow().len(), 1));
+        }
+        TARGETS.with(|targets| assert!(targets.borrow().is_empty()));
+    }
+}

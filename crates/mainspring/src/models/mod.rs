@@ -14,9 +14,11 @@
 //! * What a model counts, it counts in atomics of the standard library: they are no part of the
 //!   program that is checked, and add nothing to explore.
 
+mod abort;
 mod inbox;
 mod io;
 mod park;
+mod pool;
 mod ring;
 mod sleep;
 mod timers;

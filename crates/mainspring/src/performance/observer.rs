@@ -364,3 +364,24 @@ impl fmt::Debug for PerformanceObserverEntryList {
         f.debug_list().entries(&self.0).finish()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::EventLoop;
+
+    // spec: JS-1
+    #[test]
+    fn observers_that_are_gone_are_forgotten() {
+        let event_loop = EventLoop::new().unwrap();
+        let make = || PerformanceObserver::new(event_loop.cx(), |_, _, _| ());
+        let kept: Vec<_> = (0..100).map(|_| make()).collect();
+        for _ in 0..10_000 {
+            drop(make());
+        }
+        let observers = &event_loop.cx().0.performance.observers;
+        let known = observers.known.borrow();
+        assert!(known.capacity() < 1_000, "{}", known.capacity());
+        assert_eq!(known.iter().filter(|other| other.strong_count() > 0).count(), kept.len());
+    }
+}

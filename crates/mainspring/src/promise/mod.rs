@@ -13,6 +13,8 @@
 //! | `job`        | reactions in the queue, and their end without a loop                    |
 //! | `react`      | the reaction of a handler                                               |
 //! | `combine`    | `all`, `all_settled`, `any`, `race`                                     |
+//! | `promisify`  | promises for what blocks a thread                                       |
+//! | `errand`     | what a worker does for one                                              |
 //! | `mail`       | waiting by a task or a thread                                           |
 //! | `bridge`     | from promises of all threads to those of one                            |
 //! | `registry`   | which promises are pending, for the end of the loop                     |
@@ -21,6 +23,7 @@
 
 mod bridge;
 mod combine;
+mod errand;
 mod id;
 mod job;
 mod local;
@@ -28,6 +31,7 @@ mod mail;
 mod mode;
 mod node;
 mod panicked;
+mod promisify;
 mod react;
 mod reference;
 mod registry;
@@ -49,5 +53,6 @@ pub use shared::{Promise, Resolver};
 pub use state::{PromiseState, WaitError};
 
 pub(crate) use bridge::Bridges;
+pub(crate) use errand::{Errand, is_on_errand};
 pub(crate) use registry::{Newcomers, Registry};
 pub(crate) use rejections::Rejections;

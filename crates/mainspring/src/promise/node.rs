@@ -31,7 +31,8 @@
 //!    reference. The reason of a rejection may be read by all.
 //! 3. A node is in at most one list, once, and the list owns a strong reference to it. `next` belongs to
 //!    whoever puts it into the list, then to whoever takes the list.
-//! 4. The reaction is taken by whoever has taken the node from a list, once.
+//! 4. The reaction is taken by whoever has taken the node from a list, once. What is there instead in a promise
+//!    that is in no list, by the one who was told to.
 //! 5. The kind `M` of a node carries all that is inside, so references of the shareable kind can be sent.
 
 use std::marker::PhantomData;
@@ -150,6 +151,7 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
     #[inline]
     unsafe fn allocate(
         home: M::Home,
+        is_root: bool,
         reaction: Option<R>,
         outcome: Option<Outcome<T, M>>,
         references: usize,
@@ -168,7 +170,7 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
                     acts: const { &Self::ACTS },
                     next: UnsafeCell::new(null_mut()),
                     slot: UnsafeCell::new(UNLISTED),
-                    is_root: reaction.is_none(),
+                    is_root,
                     home: ManuallyDrop::new(home),
                 },
                 outcome: UnsafeCell::new(ManuallyDrop::new(outcome)),
@@ -180,15 +182,25 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
         unsafe { NonNull::new_unchecked(Box::into_raw(node)) }.cast()
     }
 
+    /// Takes the reaction, or what is there instead.
+    ///
+    /// # Safety
+    ///
+    /// It is such a node, and nobody else takes it (invariant 4).
+    pub(super) unsafe fn take_reaction(node: &Ref<M>) -> Option<R> {
+        // SAFETY: the caller says so; the layout is fixed.
+        let node = unsafe { node.0.cast::<Self>().as_ref() };
+        // SAFETY: as above.
+        node.reaction.with_mut(|reaction| unsafe { (*reaction).take() })
+    }
+
     /// # Safety
     ///
     /// The child of the job is such a node, and its parent has a `P`.
     unsafe fn react(job: Job<M>, cx: Option<&Cx>) {
         let (parent, child) = job.into_parts();
-        // SAFETY: the caller says so; the layout of both is fixed.
-        let node = unsafe { child.0.cast::<Self>().as_ref() };
-        // SAFETY: the job was made of a list (invariant 4).
-        let reaction = node.reaction.with_mut(|reaction| unsafe { (*reaction).take() });
+        // SAFETY: the caller says so, and the job was made of a list (invariant 4).
+        let reaction = unsafe { Self::take_reaction(&child) };
         let parent = Parent(parent, PhantomData);
         let child = Child(Base(child, PhantomData));
         let Some(reaction) = reaction else { return };
@@ -255,8 +267,8 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
     }
 }
 
-/// A promise for a `T`.
-pub(crate) struct Base<T, M: Mode>(pub(super) Ref<M>, pub(super) PhantomData<fn() -> T>);
+/// A promise for a `T`. It can be sent if a `T` can.
+pub(crate) struct Base<T, M: Mode>(pub(super) Ref<M>, pub(super) PhantomData<M::Common<T>>);
 
 impl<T, M: Mode> Clone for Base<T, M> {
     #[inline]
@@ -270,7 +282,7 @@ impl<T: 'static, M: Carries<T>> Base<T, M> {
     #[inline]
     pub(crate) fn listed(home: M::Home) -> (Self, Settler<T, M>) {
         // SAFETY: `M` carries `T`. A `Root` cannot exist.
-        let node = unsafe { Node::<(), T, Root, M>::allocate(home, None, None, 2) };
+        let node = unsafe { Node::<(), T, Root, M>::allocate(home, true, None, None, 2) };
         let promise = Self(Ref(node), PhantomData);
         if !M::register(&promise.0) {
             promise.0.end();
@@ -278,12 +290,28 @@ impl<T: 'static, M: Carries<T>> Base<T, M> {
         (promise, Settler(Self(Ref(node), PhantomData)))
     }
 
+    /// A promise that the registry knows, with something inside that is not a reaction to another promise, but
+    /// for somebody to take out.
+    pub(super) fn listed_with<R>(home: M::Home, content: R) -> Self
+    where
+        R: React<(), T, M>,
+        M: Carries<R>,
+    {
+        // SAFETY: `M` carries both.
+        let node = unsafe { Node::<(), T, R, M>::allocate(home, true, Some(content), None, 1) };
+        let promise = Self(Ref(node), PhantomData);
+        if !M::register(&promise.0) {
+            promise.0.end();
+        }
+        promise
+    }
+
     /// A promise that has settled.
     #[inline]
     pub(crate) fn settled(home: M::Home, outcome: Outcome<T, M>) -> Self {
         let is_rejected = outcome.is_err();
         // SAFETY: as above.
-        let node = unsafe { Node::<(), T, Root, M>::allocate(home, None, Some(outcome), 1) };
+        let node = unsafe { Node::<(), T, Root, M>::allocate(home, true, None, Some(outcome), 1) };
         let promise = Self(Ref(node), PhantomData);
         if is_rejected {
             M::tell(promise.0.clone());
@@ -316,10 +344,31 @@ impl<T, M: Mode> Base<T, M> {
     {
         let home = self.0.home().clone();
         // SAFETY: passed on to the caller. One of the references is the list's.
-        let child = unsafe { Node::<T, U, R, M>::allocate(home, Some(reaction), None, 2) };
+        let child = unsafe { Node::<T, U, R, M>::allocate(home, false, Some(reaction), None, 2) };
         let promise = Base(Ref(child), PhantomData);
         self.0.attach(child);
         promise
+    }
+
+    /// # Safety
+    ///
+    /// The promise is one for a `T`.
+    pub(super) unsafe fn from_ref(node: Ref<M>) -> Self {
+        Self(node, PhantomData)
+    }
+
+    /// The right to settle it, for the first who asks.
+    pub(super) fn claim(&self) -> Option<Child<T, M>>
+    where
+        T: 'static,
+    {
+        self.0.claim().then(|| Child(self.clone()))
+    }
+
+    /// Whether nobody has obtained the right to settle it.
+    pub(super) fn is_undecided(&self) -> bool {
+        let state = self.0.state();
+        state.phase() == PENDING && !state.is_marked()
     }
 
     pub(crate) fn node(&self) -> &Ref<M> {

@@ -22,6 +22,7 @@ use crate::sync::{Mutex, lock};
 /// # Ok::<(), mainspring::Error>(())
 /// ```
 pub struct Panicked {
+    is_reported: bool,
     message: Option<Box<str>>,
     payload: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -29,12 +30,25 @@ pub struct Panicked {
 impl Panicked {
     /// With the payload.
     pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
-        Self { message: panic_text(&*payload).map(Box::from), payload: Mutex::new(Some(payload)) }
+        Self {
+            is_reported: false,
+            message: panic_text(&*payload).map(Box::from),
+            payload: Mutex::new(Some(payload)),
+        }
     }
 
     /// Without the payload, which goes elsewhere.
     pub(crate) fn reported(payload: &(dyn Any + Send)) -> Self {
-        Self { message: panic_text(payload).map(Box::from), payload: Mutex::new(None) }
+        Self {
+            is_reported: true,
+            message: panic_text(payload).map(Box::from),
+            payload: Mutex::new(None),
+        }
+    }
+
+    /// Whether the panic was reported to the uncaught hook.
+    pub(super) fn was_reported(&self) -> bool {
+        self.is_reported
     }
 
     /// The message, if the payload was one.

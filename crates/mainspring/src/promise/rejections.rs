@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
 
+use super::Panicked;
 use super::id::PromiseId;
 use super::mode::{LoopBound, Mode, Shareable};
 use super::reference::Ref;
@@ -84,7 +85,9 @@ impl Tracked {
 fn report<M: Mode>(promise: &Ref<M>) -> Option<UnhandledRejection> {
     let reason = promise.reason();
     let is_end = matches!(reason.downcast_ref(), Some(Error::Terminated | Error::PromiseAbandoned));
-    (!is_end && promise.report()).then(|| UnhandledRejection { id: promise.id(), reason })
+    // A handler's panic was reported when it happened.
+    let is_known = is_end || reason.downcast_ref().is_some_and(Panicked::was_reported);
+    (!is_known && promise.report()).then(|| UnhandledRejection { id: promise.id(), reason })
 }
 
 enum Item {

@@ -82,6 +82,10 @@ impl<P, M: Mode> Parent<P, M> {
 pub(crate) struct Child<T: 'static, M: Mode>(pub(super) Base<T, M>);
 
 impl<T: 'static, M: Mode> Child<T, M> {
+    pub(super) fn home(&self) -> &M::Home {
+        self.0.home()
+    }
+
     #[inline]
     pub(crate) fn settle(self, outcome: Outcome<T, M>) {
         let this = ManuallyDrop::new(self);
@@ -202,7 +206,7 @@ impl<T: 'static, M: Mode> Settler<T, M> {
     /// The right to settle it, for the first who asks.
     #[inline]
     pub(crate) fn claim(&self) -> Option<Child<T, M>> {
-        self.0.0.claim().then(|| Child(self.0.clone()))
+        self.0.claim()
     }
 
     /// Nobody will ever settle it.

@@ -23,7 +23,7 @@ macro_rules! vocabulary {
     ) => {
         impl<T: $($bound)* 'static> $Promise<T> {
             #[inline]
-            fn new(base: Base<T, $Mode>) -> Self {
+            pub(super) fn new(base: Base<T, $Mode>) -> Self {
                 Self { base, mail: $Cell::new() }
             }
 

@@ -213,7 +213,7 @@ impl Local {
         }
     }
 
-    pub(crate) fn add_aside(&self, n: usize) {
+    fn add_aside(&self, n: usize) {
         let aside = &self.shared.aside;
         aside.store(aside.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
@@ -253,6 +253,8 @@ impl Local {
         let beside =
             shared.external.beside() | shared.internal.beside() | shared.microtasks.beside();
         beside | shared.aside.load(Ordering::Relaxed) != 0
+            || !self.rejections.is_empty()
+            || self.registry.has_arrivals()
     }
 
     /// Whether a tick would find something to run.
@@ -263,6 +265,7 @@ impl Local {
             || self.internal.is_ready(&shared.internal)
             || self.microtasks.is_ready(&shared.microtasks)
             || shared.aside.load(Ordering::Relaxed) != 0
+            || !self.rejections.is_empty()
             || shared.timers.has_commands()
             || shared.io.has_left()
             || self.watchers.has_events()

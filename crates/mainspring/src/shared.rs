@@ -174,7 +174,7 @@ impl Shared {
             drop_isolated(task);
         }
         timers.into_iter().for_each(drop_isolated);
-        self.workers.end();
+        self.workers.end(false);
         self.newcomers.end();
         outcome
     }

@@ -178,7 +178,7 @@ impl Cx {
         self.drain();
         let at = Instant::now();
         let busy = shared.workers.busy();
-        shared.workers.end();
+        shared.workers.end(true);
         let dropped = busy + local.drop_queued();
         shared.sleep.close_source();
         shared.complete(Outcome { dropped, at });
@@ -214,7 +214,8 @@ impl Cx {
 
     /// Whether nothing is queued that the end of the loop has to run.
     fn is_drained(&self) -> bool {
-        self.0.shared.pending() == self.0.immediates.len()
+        let local = &*self.0;
+        local.shared.pending() == local.immediates.len() && local.rejections.is_empty()
     }
 
     /// Blocks until fewer than `busy` errands are under way, something is queued, or somebody loses patience.

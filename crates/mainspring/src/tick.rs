@@ -56,12 +56,12 @@ impl Cx {
         self.run_internal();
         self.run_external();
         self.run_microtasks();
+        self.scavenge();
         self.poll(wait)?;
         self.run_io();
         self.run_microtasks();
         self.check();
         self.run_closes();
-        self.scavenge();
         self.renew_budget();
         Ok(())
     }
@@ -267,23 +267,32 @@ impl Cx {
     #[inline]
     fn drain_queue(&self, mut next: impl FnMut() -> Option<Ready>) {
         let local = &*self.0;
-        while self.may_run_next() {
-            let ran = local.ran.get();
-            if ran - local.checkpoint.get() >= local.config.microtask_budget {
-                self.breach();
-                return;
-            }
+        while self.may_run_microtask() {
             let Some(task) = next() else { return };
-            local.ran.set(ran + 1);
+            local.ran.set(local.ran.get() + 1);
             task.run(self);
         }
+    }
+
+    /// Whether to go on with the next callback of a checkpoint.
+    #[inline]
+    pub(crate) fn may_run_microtask(&self) -> bool {
+        let local = &*self.0;
+        if !self.may_run_next() {
+            return false;
+        }
+        let is_spent = local.ran.get() - local.checkpoint.get() >= local.config.microtask_budget;
+        if is_spent {
+            self.breach();
+        }
+        !is_spent
     }
 
     /// The budget of a checkpoint is spent: what is left waits for the next tick.
     #[cold]
     fn breach(&self) {
         let local = &*self.0;
-        if local.has_microtasks() && !local.breached.replace(true) {
+        if local.needs_checkpoint() && !local.breached.replace(true) {
             let pending = local.shared.microtasks.len() + local.next_ticks.len();
             self.report(Diagnostic::MicrotaskBudget { pending });
         }

@@ -1,7 +1,7 @@
 //! The loop's worker pool, and the end of the loop's waiting for it.
 
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::builder::Config;
 use crate::pool::{Pool, Refused};
@@ -9,6 +9,9 @@ use crate::promise::Errand;
 use crate::shared::Shared;
 use crate::state::LoopState;
 use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, fence, lock};
+
+/// How long the loop waits for workers that have nothing to do to leave.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The pool is made for the first errand.
 pub(crate) struct Workers {
@@ -101,11 +104,16 @@ impl Workers {
         }
     }
 
-    /// The loop has ended: errands that were not started are dropped.
-    pub(crate) fn end(&self) {
+    /// The loop has ended: errands that were not started are dropped, and the workers leave. If none of them is
+    /// on an errand, that is waited for.
+    pub(crate) fn end(&self, is_loop: bool) {
+        let busy = self.busy();
         fence(Ordering::SeqCst);
-        if let Some(pool) = self.pool.get() {
-            pool.shutdown();
+        let Some(pool) = self.pool.get() else { return };
+        pool.shutdown();
+        if is_loop && busy == 0 {
+            // Not for ever: they may have thread-local values whose destructors block.
+            pool.wait(Instant::now().checked_add(FAREWELL));
         }
     }
 }

@@ -125,7 +125,9 @@ fn the_last_controller_to_go_lets_the_rest_go() {
         let either = AbortSignal::any(&signals);
         counting(&either, &counter);
         let threads = controllers.map(|controller| thread::spawn(move || drop(controller)));
-        threads.map(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
         assert_eq!(counter.load(Count), 1);
         assert!(signals.iter().all(|signal| signal.dependents() == 0));
         assert!(!either.aborted());

@@ -8,7 +8,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-use super::{LocalPromise, LocalResolver, Promise, Rejection};
+use super::mode::Shareable;
+use super::node::Base;
+use super::react::Pass;
+use super::{LocalPromise, LocalResolver, Rejection};
 use crate::fault::drop_isolated;
 use crate::{Cx, Handle};
 
@@ -74,16 +77,15 @@ impl<T> Drop for Bridge<T> {
 }
 
 /// A promise of the loop's thread that settles as one of all threads.
-pub(super) fn follow<T>(cx: &Cx, promise: &Promise<T>) -> LocalPromise<T>
+pub(super) fn follow<T>(cx: &Cx, promise: &Base<T, Shareable>) -> LocalPromise<T>
 where
     T: Clone + Send + 'static,
 {
     let (local, resolver) = LocalPromise::with_resolvers(cx);
-    let key = Some(cx.0.bridges.insert(Box::new(resolver)));
-    let bridge = Bridge { handle: cx.handle(), key, _value: PhantomData };
-    drop(promise.handle(move |_, outcome| {
-        bridge.send(outcome);
-        Ok::<(), Rejection>(())
-    }));
+    if cx.0.accepts() {
+        let key = Some(cx.0.bridges.insert(Box::new(resolver)));
+        let bridge = Bridge { handle: cx.handle(), key, _value: PhantomData };
+        drop(promise.react::<(), _>(Pass(|outcome| bridge.send(outcome))));
+    }
     local
 }

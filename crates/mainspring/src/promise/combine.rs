@@ -98,8 +98,20 @@ where
     M: Mode,
 {
     fn react(self, _: &Cx, parent: Parent<T, M>) -> Verdict<(), M> {
+        parent.pass_on(|outcome| self.decide(outcome));
+        Verdict::Settle(Ok(()))
+    }
+
+    fn discard(self, _: Parent<T, M>) {
+        // Dropped outside of the lock, which rejects the promise.
+        let _settler = self.gather.with(|gather| gather.settler.take());
+    }
+}
+
+impl<T, V, U: 'static, M: Mode> Part<T, V, U, M> {
+    fn decide(self, outcome: Outcome<T, M>) {
         // Dropped at the end of this function, outside of the lock, if the decision was made before.
-        let mut outcome = Some(parent.outcome());
+        let mut outcome = Some(outcome);
         let decided = self.gather.with(|gather| {
             if gather.settler.is_none() {
                 return None;
@@ -112,12 +124,6 @@ where
         {
             child.settle(decision);
         }
-        Verdict::Settle(Ok(()))
-    }
-
-    fn discard(self, _: Parent<T, M>) {
-        // Dropped outside of the lock, which rejects the promise.
-        let _settler = self.gather.with(|gather| gather.settler.take());
     }
 }
 

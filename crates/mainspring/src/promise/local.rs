@@ -7,13 +7,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::combine;
-use super::mail::{self, Deliver, Mail, Mailbox};
+use super::mail::{self, Asker, Mail, Mailbox, Waiting};
 use super::mode::{Common, LoopBound};
 use super::node::{Base, Verdict};
-use super::react::On;
+use super::react::{On, Pass};
 use super::settle::{Child, Settler};
 use super::vocabulary::vocabulary;
-use super::{LocalRejection, Panicked, Promise, PromiseId, PromiseState};
+use super::{LocalRejection, Panicked, Promise, PromiseId, PromiseState, Rejection};
 use crate::Cx;
 
 /// A value that is there later, on the loop's own thread. Neither the value nor the handlers need be `Send`,
@@ -35,7 +35,7 @@ use crate::Cx;
 /// ```
 pub struct LocalPromise<T> {
     base: Base<T, LoopBound>,
-    mail: OnceCell<Mailbox<T, LoopBound>>,
+    mail: OnceCell<Waiting<T, LoopBound>>,
 }
 
 /// Settles a [`LocalPromise`]. The first call wins.
@@ -79,13 +79,13 @@ impl<T: Clone + Send + 'static> LocalPromise<T> {
     #[must_use]
     pub fn to_shared(&self) -> Promise<T> {
         let (promise, resolver) = Promise::with_resolvers(&self.base.home().handle());
-        drop(self.base.react::<(), _>(On(move |_: &Cx, outcome: Result<T, LocalRejection>| {
+        let pass = move |outcome: Result<T, LocalRejection>| {
             match outcome {
                 Ok(value) => resolver.resolve(value),
                 Err(reason) => resolver.reject(reason.to_shared()),
             };
-            Verdict::Settle(Ok(()))
-        })));
+        };
+        drop(self.base.react::<(), _>(Pass(pass)));
         promise
     }
 }

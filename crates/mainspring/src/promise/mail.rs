@@ -1,86 +1,85 @@
 //! Waiting for a promise, by a task or a thread.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::{Poll, Waker};
 
 use super::mode::{Common, Mode};
-use super::node::{React, Verdict};
-use super::settle::Parent;
-use crate::Cx;
 
 /// Where the outcome of a promise is put for somebody who waits for it, and who that is.
 pub(crate) struct Mail<T, R> {
     outcome: Option<Result<T, R>>,
-    wakers: Vec<Waker>,
+    /// The task that polled last.
+    task: Option<Waker>,
+    /// Threads that wait.
+    threads: Vec<Waker>,
 }
 
 /// A place for a promise of kind `M`.
-pub(super) type Mailbox<T, M> = <M as Mode>::Common<Mail<T, <M as Mode>::Rejection>>;
+pub(crate) type Mailbox<T, M> = <M as Mode>::Common<Mail<T, <M as Mode>::Rejection>>;
+
+/// The place where one reference to a promise waits. When that is dropped, no task waits any more.
+pub(crate) struct Waiting<T, M: Mode>(pub(super) Mailbox<T, M>);
+
+impl<T, M: Mode> Drop for Waiting<T, M> {
+    fn drop(&mut self) {
+        let _waker = self.0.with(|mail| mail.task.take());
+    }
+}
 
 impl<T, R> Mail<T, R> {
     pub(super) fn new() -> Self {
-        Self { outcome: None, wakers: Vec::new() }
-    }
-}
-
-/// The reaction that puts the outcome there.
-pub(super) struct Deliver<T: 'static, M: Mode>(pub(super) Mailbox<T, M>);
-
-impl<T: Clone, M: Mode> Deliver<T, M> {
-    fn deliver(self, outcome: Result<T, M::Rejection>) {
-        put::<T, M>(&self.0, outcome);
-    }
-}
-
-impl<T: Clone, M: Mode> React<T, (), M> for Deliver<T, M> {
-    fn react(self, _: &Cx, parent: Parent<T, M>) -> Verdict<(), M> {
-        self.deliver(parent.outcome());
-        Verdict::Settle(Ok(()))
-    }
-
-    fn discard(self, parent: Parent<T, M>) {
-        self.deliver(parent.late_outcome());
+        Self { outcome: None, task: None, threads: Vec::new() }
     }
 }
 
 /// Puts the outcome in, and wakes whoever waits.
-fn put<T, M: Mode>(mailbox: &Mailbox<T, M>, outcome: Result<T, M::Rejection>) {
-    let wakers = mailbox.with(|mail| {
+pub(super) fn put<T, M: Mode>(mailbox: &Mailbox<T, M>, outcome: Result<T, M::Rejection>) {
+    let (task, threads) = mailbox.with(|mail| {
         mail.outcome = Some(outcome);
-        std::mem::take(&mut mail.wakers)
+        (mail.task.take(), std::mem::take(&mut mail.threads))
     });
-    wakers.into_iter().for_each(Waker::wake);
+    task.into_iter().chain(threads).for_each(Waker::wake);
 }
 
-/// A copy of the outcome. If it is not there, the waker is used once it is.
-pub(super) fn poll<T: Clone, M: Mode>(
+/// Who asks for the outcome.
+#[derive(Clone, Copy)]
+pub(super) enum Asker<'a> {
+    /// A task. It replaces the one that asked before.
+    Task(&'a Waker),
+    /// A thread, beside others.
+    Thread(&'a Waker),
+}
+
+/// A copy of the outcome. If it is not there, whoever asks is woken once it is.
+pub(super) fn ask<T: Clone, M: Mode>(
     mailbox: &Mailbox<T, M>,
-    waker: &Waker,
+    asker: Asker<'_>,
 ) -> Poll<Result<T, M::Rejection>> {
+    let (Asker::Task(waker) | Asker::Thread(waker)) = asker;
     let waker = waker.clone();
-    // The waker that is not needed is dropped outside.
-    let (outcome, _unused) = mailbox.with(|mail| {
-        if let Some(outcome) = mail.outcome.take() {
-            return (Some(outcome), Some(waker));
-        }
-        match mail.wakers.iter().position(|other| other.will_wake(&waker)) {
-            Some(_) => (None, Some(waker)),
-            None => {
-                mail.wakers.push(waker);
-                (None, None)
-            }
+    // A waker that is not needed any more is dropped outside.
+    let (outcome, _unneeded) = mailbox.with(|mail| match (mail.outcome.take(), asker) {
+        (Some(outcome), _) => (Some(outcome), Some(waker)),
+        (None, Asker::Task(_)) => (None, mail.task.replace(waker)),
+        (None, Asker::Thread(_)) => {
+            mail.threads.push(waker);
+            (None, None)
         }
     });
     let Some(outcome) = outcome else { return Poll::Pending };
-    // Not while it is locked: the copying is done by code of the user.
-    let copy = outcome.clone();
+    // Not while it is locked: the copying is done by code of the user, which may panic.
+    let copy = catch_unwind(AssertUnwindSafe(|| outcome.clone()));
     put::<T, M>(mailbox, outcome);
-    Poll::Ready(copy)
+    Poll::Ready(copy.unwrap_or_else(|payload| resume_unwind(payload)))
 }
 
-/// Whoever has the waker does not wait any more.
+/// The thread does not wait any more.
 pub(super) fn forget<T, M: Mode>(mailbox: &Mailbox<T, M>, waker: &Waker) {
     let _forgotten = mailbox.with(|mail| {
-        let place = mail.wakers.iter().position(|other| other.will_wake(waker))?;
-        Some(mail.wakers.swap_remove(place))
+        let (mine, others) = std::mem::take(&mut mail.threads)
+            .into_iter()
+            .partition::<Vec<_>, _>(|other| other.will_wake(waker));
+        mail.threads = others;
+        mine
     });
 }

@@ -8,7 +8,6 @@ use super::node::Header;
 use super::reference::{Ref, Weak};
 use super::registry::Listed;
 use super::rejection::{LocalRejection, Rejection};
-use crate::error::Error;
 use crate::local::Local;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::{Cx, Handle};
@@ -22,7 +21,7 @@ pub(crate) trait Mode: Sized + 'static {
     /// How a promise reaches its loop.
     type Home: Clone;
     /// Why a promise was rejected.
-    type Rejection: Clone + From<Error> + From<super::Panicked> + Into<LocalRejection> + 'static;
+    type Rejection: Clone + From<Rejection> + Into<LocalRejection> + 'static;
     /// A value that several reactions have in common.
     type Common<T>: Common<T>;
 
@@ -38,7 +37,7 @@ pub(crate) trait Mode: Sized + 'static {
     /// The right to read values, on the loop's thread, or after the loop's end on any.
     fn alone(home: &Self::Home) -> Option<Self::Alone<'_>>;
 
-    /// Lists a new promise that something outside the loop can settle. Tells whether the loop exists.
+    /// Lists a promise that something outside the loop can settle. Tells whether the loop exists.
     fn register(node: &Ref<Self>) -> bool;
 
     /// A promise has settled, or a reaction was attached to one that has. Queues what has to be run, or
@@ -102,10 +101,7 @@ impl Mode for LoopBound {
 
     fn register(node: &Ref<Self>) -> bool {
         let local = &*node.home().0;
-        local.accepts() && {
-            local.registry.insert(node);
-            true
-        }
+        local.accepts() && local.registry.insert(node)
     }
 
     #[inline]
@@ -161,14 +157,12 @@ impl Mode for Shareable {
         home.0.state() == crate::LoopState::Terminated
     }
 
-    type Alone<'a> = Option<MutexGuard<'a, ()>>;
+    type Alone<'a> = MutexGuard<'a, ()>;
 
-    fn alone(home: &Handle) -> Option<Option<MutexGuard<'_, ()>>> {
-        if home.0.has_completed() {
-            Some(Some(lock(&home.0.readers)))
-        } else {
-            home.0.owner.is_current().then_some(None)
-        }
+    fn alone(home: &Handle) -> Option<MutexGuard<'_, ()>> {
+        // The loop's thread may be the last one to run handlers. It is here only when that is over; others
+        // cannot know that before the loop has completed its end.
+        (home.0.owner.is_current() || home.0.has_completed()).then(|| lock(&home.0.readers))
     }
 
     fn register(node: &Ref<Self>) -> bool {
@@ -176,13 +170,8 @@ impl Mode for Shareable {
         // SAFETY: no code of the user runs here.
         match unsafe { shared.owner.local() } {
             // Another thread may end a loop that was never driven; its list is for all threads.
-            Some(local) if local.started.get() => {
-                local.accepts() && {
-                    local.registry.insert(node);
-                    true
-                }
-            }
-            _ => shared.newcomers.push(node),
+            Some(local) if local.started.get() => local.accepts() && local.registry.insert(node),
+            _ => shared.newcomers.push(node, shared),
         }
     }
 

@@ -46,9 +46,9 @@ use super::reference::Ref;
 use super::rejection::LocalRejection;
 use super::settle::{Child, Parent, Settler};
 use super::word::{CLAIMED, FULFILLED, PENDING, REJECTED, State};
-use super::{Panicked, PromiseState};
+use super::{Panicked, PromiseState, Rejection};
 use crate::fault::drop_isolated;
-use crate::sync::UnsafeCell;
+use crate::sync::{AtomicBool, UnsafeCell};
 use crate::{Cx, Error};
 
 /// In place of a slot in the registry.
@@ -65,8 +65,8 @@ pub(crate) struct Header<M: Mode> {
     pub(super) next: UnsafeCell<*mut Header<M>>,
     /// Where the registry has it. For the loop's thread.
     pub(super) slot: UnsafeCell<u32>,
-    /// Whether the registry has to know.
-    pub(super) is_root: bool,
+    /// Whether the registry has it, or may have had it.
+    pub(super) is_listed: AtomicBool,
     pub(super) home: ManuallyDrop<M::Home>,
 }
 
@@ -151,7 +151,6 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
     #[inline]
     unsafe fn allocate(
         home: M::Home,
-        is_root: bool,
         reaction: Option<R>,
         outcome: Option<Outcome<T, M>>,
         references: usize,
@@ -170,7 +169,7 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
                     acts: const { &Self::ACTS },
                     next: UnsafeCell::new(null_mut()),
                     slot: UnsafeCell::new(UNLISTED),
-                    is_root,
+                    is_listed: AtomicBool::new(false),
                     home: ManuallyDrop::new(home),
                 },
                 outcome: UnsafeCell::new(ManuallyDrop::new(outcome)),
@@ -214,7 +213,7 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
             Ok(Verdict::Adopt(promise, adopt)) => adopt(child, promise),
             Ok(Verdict::Delay(outcome)) => child.delay(outcome),
             Err(payload) => {
-                child.settle(Err(Panicked::reported(&*payload).into()));
+                child.settle(Err(Rejection::new(Panicked::reported(&*payload)).into()));
                 resume_unwind(payload);
             }
         }
@@ -239,7 +238,8 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
     unsafe fn reject(node: &Ref<M>, error: Error) {
         let pending = |state: State<M>| state.phase() == PENDING;
         if node.update(|state| pending(state).then(|| state.with_phase(CLAIMED))).is_ok() {
-            Child(Base::<T, M>(node.clone(), PhantomData)).settle(Err(error.into()));
+            Child(Base::<T, M>(node.clone(), PhantomData))
+                .settle(Err(Rejection::new(error).into()));
         }
     }
 
@@ -282,7 +282,7 @@ impl<T: 'static, M: Carries<T>> Base<T, M> {
     #[inline]
     pub(crate) fn listed(home: M::Home) -> (Self, Settler<T, M>) {
         // SAFETY: `M` carries `T`. A `Root` cannot exist.
-        let node = unsafe { Node::<(), T, Root, M>::allocate(home, true, None, None, 2) };
+        let node = unsafe { Node::<(), T, Root, M>::allocate(home, None, None, 2) };
         let promise = Self(Ref(node), PhantomData);
         if !M::register(&promise.0) {
             promise.0.end();
@@ -298,7 +298,7 @@ impl<T: 'static, M: Carries<T>> Base<T, M> {
         M: Carries<R>,
     {
         // SAFETY: `M` carries both.
-        let node = unsafe { Node::<(), T, R, M>::allocate(home, true, Some(content), None, 1) };
+        let node = unsafe { Node::<(), T, R, M>::allocate(home, Some(content), None, 1) };
         let promise = Self(Ref(node), PhantomData);
         if !M::register(&promise.0) {
             promise.0.end();
@@ -311,7 +311,7 @@ impl<T: 'static, M: Carries<T>> Base<T, M> {
     pub(crate) fn settled(home: M::Home, outcome: Outcome<T, M>) -> Self {
         let is_rejected = outcome.is_err();
         // SAFETY: as above.
-        let node = unsafe { Node::<(), T, Root, M>::allocate(home, true, None, Some(outcome), 1) };
+        let node = unsafe { Node::<(), T, Root, M>::allocate(home, None, Some(outcome), 1) };
         let promise = Self(Ref(node), PhantomData);
         if is_rejected {
             M::tell(promise.0.clone());
@@ -344,7 +344,7 @@ impl<T, M: Mode> Base<T, M> {
     {
         let home = self.0.home().clone();
         // SAFETY: passed on to the caller. One of the references is the list's.
-        let child = unsafe { Node::<T, U, R, M>::allocate(home, false, Some(reaction), None, 2) };
+        let child = unsafe { Node::<T, U, R, M>::allocate(home, Some(reaction), None, 2) };
         let promise = Base(Ref(child), PhantomData);
         self.0.attach(child);
         promise

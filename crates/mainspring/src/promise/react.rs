@@ -1,4 +1,4 @@
-//! The reaction of a handler.
+//! The reactions of handlers, and of those who pass an outcome on.
 
 use super::mode::Mode;
 use super::node::{React, Verdict};
@@ -18,5 +18,24 @@ where
     #[inline]
     fn react(self, cx: &Cx, parent: Parent<P, M>) -> Verdict<T, M> {
         (self.0)(cx, parent.outcome())
+    }
+}
+
+/// A function that is given the outcome in any case, also at the end of the loop.
+pub(super) struct Pass<F>(pub(super) F);
+
+impl<P, M, F> React<P, (), M> for Pass<F>
+where
+    P: Clone,
+    M: Mode,
+    F: FnOnce(Result<P, M::Rejection>) + 'static,
+{
+    fn react(self, _: &Cx, parent: Parent<P, M>) -> Verdict<(), M> {
+        parent.pass_on(self.0);
+        Verdict::Settle(Ok(()))
+    }
+
+    fn discard(self, parent: Parent<P, M>) {
+        parent.pass_on_late(self.0);
     }
 }

@@ -158,8 +158,13 @@ impl<M: Mode> Ref<M> {
 
     /// Whether the registry may have it.
     #[inline]
-    pub(super) fn is_root(&self) -> bool {
-        self.header().is_root
+    pub(super) fn is_listed(&self) -> bool {
+        // Relaxed: if the answer is old, the registry finds out by itself.
+        self.header().is_listed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_listed(&self) {
+        self.header().is_listed.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn downgrade(&self) -> Weak<M> {
@@ -213,7 +218,8 @@ impl<M: Mode> Ref<M> {
             self.header().strong.add();
             let last = Self(self.0);
             // SAFETY: the functions are those of its type.
-            return unsafe { (acts.reject)(&last, Error::PromiseAbandoned) };
+            unsafe { (acts.reject)(&last, Error::PromiseAbandoned) };
+            return last.discard_reactions();
         }
         let memory = Weak(self.0);
         // SAFETY: the functions are those of its type, and this was the last reference.

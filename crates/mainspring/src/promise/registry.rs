@@ -17,13 +17,20 @@ use std::ptr::{NonNull, null_mut};
 use super::mode::{LoopBound, Mode, Shareable};
 use super::node::{Header, UNLISTED};
 use super::reference::{Ref, Weak};
-use crate::sync::{AtomicPtr, Ordering};
+use crate::shared::Shared;
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
 /// Entries that each tick looks at.
 const BATCH: usize = 20;
 
-/// Entries that one tick looks at, at the most, because of new promises; and newcomers that it takes over.
+/// Entries that one tick looks at, at the most, because of new promises.
 const BURST: usize = 1024;
+
+/// Newcomers that one tick takes over, at the most. As long as there are more, the loop does not sleep.
+const ARRIVALS: usize = 4096;
+
+/// So many newcomers are worth waking the loop for, so that it forgets those that have settled.
+const CROWD: usize = 16_384;
 
 /// A table of this size or less is kept.
 const KEEP: usize = 256;
@@ -78,6 +85,7 @@ pub(crate) struct Registry {
     table: RefCell<Table>,
     /// Whether there is nothing to look at.
     is_empty: Cell<bool>,
+    has_arrivals: Cell<bool>,
 }
 
 struct Table {
@@ -104,20 +112,26 @@ impl Registry {
             debt: 0,
             arrivals: Chain(null_mut()),
         };
-        Self { table: RefCell::new(table), is_empty: Cell::new(true) }
+        Self {
+            table: RefCell::new(table),
+            is_empty: Cell::new(true),
+            has_arrivals: Cell::new(false),
+        }
     }
 
     #[inline]
-    pub(super) fn insert<M: Mode>(&self, promise: &Ref<M>) {
+    pub(super) fn insert<M: Mode>(&self, promise: &Ref<M>) -> bool {
+        promise.set_listed();
         let slot = self.table.borrow_mut().insert(M::list(promise.downgrade()));
         promise.set_slot(slot);
         self.is_empty.set(false);
+        true
     }
 
     /// Takes a promise out, if it is there.
     #[inline]
     pub(super) fn remove<M: Mode>(&self, promise: &Ref<M>) {
-        if promise.is_root() && promise.slot() != UNLISTED {
+        if promise.is_listed() && promise.slot() != UNLISTED {
             self.table.borrow_mut().remove(promise.slot());
             promise.set_slot(UNLISTED);
         }
@@ -129,9 +143,16 @@ impl Registry {
         if !self.is_empty.get() || !newcomers.is_empty() {
             let mut table = self.table.borrow_mut();
             table.scavenge(newcomers);
-            self.is_empty
-                .set(table.taken == 0 && table.slots.len() <= KEEP && table.arrivals.0.is_null());
+            let has_arrivals = !table.arrivals.0.is_null();
+            self.has_arrivals.set(has_arrivals);
+            self.is_empty.set(table.taken == 0 && table.slots.len() <= KEEP && !has_arrivals);
         }
+    }
+
+    /// Whether newcomers wait to be put into the table.
+    #[inline]
+    pub(crate) fn has_arrivals(&self) -> bool {
+        self.has_arrivals.get()
     }
 
     /// Rejects all that is pending: the loop has ended.
@@ -139,11 +160,10 @@ impl Registry {
         newcomers.end();
         let table =
             std::mem::replace(&mut *self.table.borrow_mut(), Self::new().table.into_inner());
+        // First all, because one that ends may make another one settle.
+        table.slots.iter().for_each(|entry| entry.set_slot(UNLISTED));
         table.arrivals.for_each(|weak| end(&weak));
-        for entry in table.slots {
-            entry.set_slot(UNLISTED);
-            entry.end();
-        }
+        table.slots.into_iter().for_each(Listed::end);
     }
 
     #[cfg(all(test, not(loom)))]
@@ -187,6 +207,10 @@ impl Table {
             self.arrivals = newcomers.take();
         }
         self.settle_in();
+        if self.arrivals.0.is_null() {
+            // Those that came meanwhile may have woken the loop, and will not do so again.
+            self.arrivals = newcomers.take();
+        }
         let paid = self.debt.min(BURST);
         self.debt -= paid;
         for _ in 0..BATCH + paid {
@@ -205,12 +229,10 @@ impl Table {
 
     /// Puts newcomers into the table, unless they have settled meanwhile.
     fn settle_in(&mut self) {
-        for _ in 0..BURST {
+        for _ in 0..ARRIVALS {
             let Some(weak) = self.arrivals.next() else { return };
             if !weak.is_done() {
-                let entry = Listed::Shareable(weak);
-                // A slot is set before anything else happens on this thread.
-                let slot = self.insert(entry);
+                let slot = self.insert(Listed::Shareable(weak));
                 self.slots[slot as usize].set_slot(slot);
             }
         }
@@ -235,6 +257,8 @@ impl Table {
 /// Promises that the loop's thread does not know yet. Any thread adds to it, the loop's thread takes all.
 pub(crate) struct Newcomers {
     last: AtomicPtr<Header<Shareable>>,
+    /// About how many there are.
+    count: AtomicUsize,
 }
 
 /// In place of a promise: the loop has ended.
@@ -244,11 +268,12 @@ fn closed() -> *mut Header<Shareable> {
 
 impl Newcomers {
     pub(crate) fn new() -> Self {
-        Self { last: AtomicPtr::new(null_mut()) }
+        Self { last: AtomicPtr::new(null_mut()), count: AtomicUsize::new(0) }
     }
 
     /// Adds a promise, unless the loop has ended.
-    pub(super) fn push(&self, promise: &Ref<Shareable>) -> bool {
+    pub(super) fn push(&self, promise: &Ref<Shareable>, shared: &Shared) -> bool {
+        promise.set_listed();
         let weak = promise.downgrade();
         let mut last = self.last.load(Ordering::Relaxed);
         let pointer = weak.as_ptr();
@@ -264,6 +289,9 @@ impl Newcomers {
                 Ok(_) => {
                     // The list has the reference now.
                     std::mem::forget(weak);
+                    if self.count.fetch_add(1, Ordering::Relaxed) % CROWD == CROWD - 1 {
+                        shared.wake();
+                    }
                     return true;
                 }
                 Err(other) => last = other,
@@ -281,6 +309,7 @@ impl Newcomers {
         if self.is_empty() {
             return Chain(null_mut());
         }
+        self.count.store(0, Ordering::Relaxed);
         // Acquire: the partner of the Release in `push`.
         Chain(self.last.swap(null_mut(), Ordering::Acquire))
     }

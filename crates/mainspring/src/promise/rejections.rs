@@ -117,7 +117,6 @@ impl Rejections {
     fn push(&self, local: &Local, item: Item) {
         if local.accepts() {
             self.0.borrow_mut().push_back(item);
-            local.add_aside(1);
         }
     }
 
@@ -144,11 +143,12 @@ impl Cx {
         let local = &*self.0;
         let count = local.rejections.0.borrow().len();
         for _ in 0..count {
-            if !local.may_go_on() {
+            // A report is a callback like others: it counts for the budget.
+            if !self.may_run_microtask() {
                 return;
             }
             let Some(item) = local.rejections.pop() else { return };
-            local.sub_aside();
+            local.ran.set(local.ran.get() + 1);
             match item {
                 Item::Rejected(promise) => {
                     let Some(rejection) = promise.report() else { continue };

@@ -2,11 +2,14 @@
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::mode::{Count, Mode};
-use super::node::{Base, Head, Outcome, React, Verdict};
+use super::node::{Base, Head, Outcome};
+use super::react::Pass;
 use super::reference::Ref;
 use super::word::{CLAIMED, FULFILLED, PENDING, REJECTED, State};
+use super::{Panicked, Rejection};
 use crate::sync::Ordering;
 use crate::{Cx, Error};
 
@@ -47,9 +50,35 @@ impl<P, M: Mode> Parent<P, M> {
             .unwrap_or_else(|| unreachable!("it has settled, and is taken by the last reader only"))
     }
 
+    /// Gives the outcome to a function that cannot do without one: if it cannot be copied, because that
+    /// panics, it is a rejection. For the loop's thread.
+    pub(crate) fn pass_on(self, f: impl FnOnce(Outcome<P, M>))
+    where
+        P: Clone,
+    {
+        match catch_unwind(AssertUnwindSafe(|| self.outcome())) {
+            Ok(outcome) => f(outcome),
+            Err(payload) => {
+                f(Err(Rejection::new(Panicked::reported(&*payload)).into()));
+                resume_unwind(payload);
+            }
+        }
+    }
+
+    /// Like `pass_on`, at the end of the loop or after it.
+    pub(crate) fn pass_on_late(self, f: impl FnOnce(Outcome<P, M>))
+    where
+        P: Clone,
+    {
+        match catch_unwind(AssertUnwindSafe(|| self.late_outcome())) {
+            Ok(outcome) => f(outcome),
+            Err(payload) => f(Err(Rejection::new(Panicked::new(payload)).into())),
+        }
+    }
+
     /// Its outcome at the end of the loop, or after it. While the end is going on, a value cannot be had by
     /// other threads, unless for its last reader; they are told of the end instead.
-    pub(crate) fn late_outcome(self) -> Outcome<P, M>
+    fn late_outcome(self) -> Outcome<P, M>
     where
         P: Clone,
     {
@@ -63,18 +92,27 @@ impl<P, M: Mode> Parent<P, M> {
     /// Why it was rejected; or, if it was not, that the loop has ended.
     fn late_reason(&self) -> M::Rejection {
         if self.0.state().phase() != REJECTED {
-            return Error::Terminated.into();
+            return Rejection::new(Error::Terminated).into();
         }
         // SAFETY: it was rejected, and a reason can be cloned on any thread that may have it.
         self.head().outcome.with(|outcome| match unsafe { &**outcome } {
             Some(Err(reason)) => reason.clone(),
-            _ => Error::Terminated.into(),
+            _ => Rejection::new(Error::Terminated).into(),
         })
     }
 
     fn head(&self) -> &Head<P, M> {
         // SAFETY: a parent is of the type that the reaction is for.
         unsafe { self.0.0.cast().as_ref() }
+    }
+}
+
+#[cfg(not(loom))]
+impl<T: Clone> Base<T, super::mode::Shareable> {
+    /// The outcome, if it has settled and the loop has come to its end, so that nobody waits for anything.
+    pub(super) fn final_outcome(&self) -> Option<Result<T, Rejection>> {
+        let is_final = self.0.state().is_settled() && self.home().0.has_completed();
+        is_final.then(|| Parent(self.0.clone(), PhantomData).late_outcome())
     }
 }
 
@@ -105,7 +143,7 @@ impl<T: 'static, M: Mode> Child<T, M> {
         let (Ok(before) | Err(before)) = published;
         if !before.list().is_null() || before.with_phase(phase).is_unhandled() {
             M::tell(node);
-        } else if node.is_root() {
+        } else if node.is_listed() {
             M::unlist(&node);
         }
     }
@@ -113,7 +151,7 @@ impl<T: 'static, M: Mode> Child<T, M> {
     /// The loop has ended.
     #[cold]
     pub(super) fn end(self) {
-        self.settle(Err(Error::Terminated.into()));
+        self.settle(Err(Rejection::new(Error::Terminated).into()));
     }
 
     /// Settles it as `promise` settles. As in JavaScript, it takes a microtask to ask `promise` for that.
@@ -122,13 +160,13 @@ impl<T: 'static, M: Mode> Child<T, M> {
         T: Clone,
     {
         if promise.0.is(&self.0.0) {
-            return self.settle(Err(Error::PromiseCycle.into()));
+            return self.settle(Err(Rejection::new(Error::PromiseCycle).into()));
         }
         let home = self.0.home().clone();
         let follower = Follower::new(self);
         let ask = move |_: &Cx| {
             // SAFETY: `M` carries references to promises of its kind, and nothing else is inside.
-            drop(unsafe { promise.react_unchecked(follower) });
+            drop(unsafe { promise.react_unchecked(Pass(move |outcome| follower.settle(outcome))) });
         };
         // SAFETY: as above.
         unsafe { M::queue(&home, ask) };
@@ -152,7 +190,7 @@ impl<T: 'static, M: Mode> Drop for Child<T, M> {
     fn drop(&mut self) {
         let error =
             if M::has_ended(self.0.home()) { Error::Terminated } else { Error::PromiseAbandoned };
-        Self::publish(self.0.0.clone(), Err(error.into()));
+        Self::publish(self.0.0.clone(), Err(Rejection::new(error).into()));
     }
 }
 
@@ -165,7 +203,17 @@ impl<T: 'static, M: Mode> Follower<T, M> {
         // SAFETY: `child` is not dropped, so this takes the reference over.
         let node = unsafe { std::ptr::read(&raw const this.0.0) };
         let _ = node.update(|state| Some(state.with_phase(PENDING).marked()));
+        // What it follows may be a promise of another loop, or follow this one.
+        if !node.is_listed() && !M::register(&node) {
+            node.end();
+        }
         Self(Base(node, PhantomData))
+    }
+
+    fn settle(self, outcome: Outcome<T, M>) {
+        if let Some(child) = self.claim() {
+            child.settle(outcome);
+        }
     }
 
     /// The right to settle it, unless the loop has ended.
@@ -173,23 +221,6 @@ impl<T: 'static, M: Mode> Follower<T, M> {
         let mine = |state: State<M>| state.phase() == PENDING && state.is_marked();
         let claimed = self.0.0.update(|state| mine(state).then(|| state.with_phase(CLAIMED)));
         claimed.is_ok().then(|| Child(self.0.clone()))
-    }
-}
-
-impl<T: Clone + 'static, M: Mode> React<T, (), M> for Follower<T, M> {
-    fn react(self, _: &Cx, parent: Parent<T, M>) -> Verdict<(), M> {
-        let outcome = parent.outcome();
-        if let Some(child) = self.claim() {
-            child.settle(outcome);
-        }
-        Verdict::Settle(Ok(()))
-    }
-
-    fn discard(self, parent: Parent<T, M>) {
-        let outcome = parent.late_outcome();
-        if let Some(child) = self.claim() {
-            child.settle(outcome);
-        }
     }
 }
 

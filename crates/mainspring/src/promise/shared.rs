@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 
 use super::bridge;
 use super::combine;
-use super::mail::{self, Deliver, Mail, Mailbox};
+use super::mail::{self, Asker, Mail, Mailbox, Waiting};
 use super::mode::{Common, Shareable};
 use super::node::{Base, Verdict};
-use super::react::On;
+use super::react::{On, Pass};
 use super::settle::{Child, Settler};
 use super::vocabulary::vocabulary;
 use super::{LocalPromise, Panicked, PromiseId, PromiseState, Rejection};
@@ -60,7 +60,7 @@ use crate::{Cx, Handle};
 /// whoever [waits](Self::wait) is told. Neither is reported as unhandled.
 pub struct Promise<T> {
     base: Base<T, Shareable>,
-    mail: OnceLock<Mailbox<T, Shareable>>,
+    mail: OnceLock<Waiting<T, Shareable>>,
 }
 
 /// Settles a [`Promise`], from any thread. The first call wins.
@@ -94,16 +94,14 @@ vocabulary! {
 #[cfg(not(loom))]
 mod blocking {
     use std::sync::Arc;
-    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+    use std::sync::mpsc::{Receiver, sync_channel};
     use std::task::{Poll, Wake, Waker};
     use std::thread::{self, Thread};
     use std::time::Instant;
 
-    use super::{Cx, Promise, Rejection, Shareable, mail};
+    use super::{Asker, Pass, Promise, Rejection, Shareable, mail};
     use crate::Deadline;
     use crate::promise::WaitError;
-    use crate::promise::node::{React, Verdict};
-    use crate::promise::settle::Parent;
 
     impl<T: Clone + Send + 'static> Promise<T> {
         /// A channel that will have the outcome. Each call gives a new one.
@@ -122,7 +120,8 @@ mod blocking {
         #[must_use]
         pub fn to_channel(&self) -> Receiver<Result<T, Rejection>> {
             let (sender, receiver) = sync_channel(1);
-            drop(self.base.react::<(), _>(Forward(sender)));
+            let send = Pass(move |outcome| drop(sender.try_send(outcome)));
+            drop(self.base.react::<(), _>(send));
             receiver
         }
 
@@ -154,14 +153,21 @@ mod blocking {
         /// # Ok::<(), mainspring::Error>(())
         /// ```
         pub fn wait(&self, timeout: impl Into<Deadline>) -> Result<T, WaitError> {
+            if let Some(outcome) = self.base.final_outcome() {
+                return outcome.map_err(WaitError::Rejected);
+            }
             if self.base.home().0.owner.is_current() {
                 return Err(WaitError::OnLoopThread);
             }
             let deadline = timeout.into().0;
+            let mailbox = self.mailbox();
             let waker = Waker::from(Arc::new(Unpark(thread::current())));
-            loop {
-                if let Poll::Ready(outcome) = mail::poll::<T, Shareable>(self.mailbox(), &waker) {
-                    return outcome.map_err(WaitError::Rejected);
+            let result = loop {
+                mail::forget::<T, Shareable>(mailbox, &waker);
+                if let Poll::Ready(outcome) =
+                    mail::ask::<T, Shareable>(mailbox, Asker::Thread(&waker))
+                {
+                    break outcome.map_err(WaitError::Rejected);
                 }
                 let Some(deadline) = deadline else {
                     thread::park();
@@ -169,11 +175,12 @@ mod blocking {
                 };
                 let left = deadline.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    mail::forget::<T, Shareable>(self.mailbox(), &waker);
-                    return Err(WaitError::TimedOut);
+                    break Err(WaitError::TimedOut);
                 }
                 thread::park_timeout(left);
-            }
+            };
+            mail::forget::<T, Shareable>(mailbox, &waker);
+            result
         }
     }
 
@@ -183,20 +190,6 @@ mod blocking {
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
             self.0.unpark();
-        }
-    }
-
-    /// The reaction that sends the outcome through a channel, which has room for it.
-    struct Forward<T>(SyncSender<Result<T, Rejection>>);
-
-    impl<T: Clone + Send + 'static> React<T, (), Shareable> for Forward<T> {
-        fn react(self, _: &Cx, parent: Parent<T, Shareable>) -> Verdict<(), Shareable> {
-            drop(self.0.try_send(parent.outcome()));
-            Verdict::Settle(Ok(()))
-        }
-
-        fn discard(self, parent: Parent<T, Shareable>) {
-            drop(self.0.try_send(parent.late_outcome()));
         }
     }
 }
@@ -219,6 +212,6 @@ impl<T: Clone + Send + 'static> Promise<T> {
     /// ```
     #[must_use]
     pub fn to_local(&self, cx: &Cx) -> LocalPromise<T> {
-        bridge::follow(cx, self)
+        bridge::follow(cx, &self.base)
     }
 }

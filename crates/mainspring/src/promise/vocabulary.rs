@@ -97,7 +97,7 @@ macro_rules! vocabulary {
             {
                 let outcome = match catch_unwind(AssertUnwindSafe(f)) {
                     Ok(result) => result.map_err(Into::into),
-                    Err(payload) => Err(Panicked::new(payload).into()),
+                    Err(payload) => Err(Rejection::new(Panicked::new(payload)).into()),
                 };
                 Self::new(Base::settled(home.clone(), outcome))
             }
@@ -418,7 +418,8 @@ macro_rules! vocabulary {
                 $Promise::new(combine::any(home, promises.into_iter().map(|promise| promise.base)))
             }
 
-            /// A promise that settles as the first one that does. Of none, it stays pending.
+            /// A promise that settles as the first one that does. Of none, it stays pending as long as somebody
+            /// has it.
             ///
             /// ```
             #[doc = concat!("use mainspring::{EventLoop, ", $promise, "};")]
@@ -439,11 +440,14 @@ macro_rules! vocabulary {
 
             /// Where this reference to the promise waits for the outcome.
             fn mailbox(&self) -> &Mailbox<T, $Mode> {
-                self.mail.get_or_init(|| {
+                let waiting = self.mail.get_or_init(|| {
                     let mailbox = <Mailbox<T, $Mode>>::wrap(Mail::new());
-                    drop(self.base.react::<(), _>(Deliver::<T, $Mode>(mailbox.clone())));
-                    mailbox
-                })
+                    let place = mailbox.clone();
+                    let deliver = Pass(move |outcome| mail::put::<T, $Mode>(&place, outcome));
+                    drop(self.base.react::<(), _>(deliver));
+                    Waiting(mailbox)
+                });
+                &waiting.0
             }
         }
 
@@ -467,7 +471,7 @@ macro_rules! vocabulary {
             type Output = Result<T, $Reason>;
 
             fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                mail::poll::<T, $Mode>(self.mailbox(), cx.waker())
+                mail::ask::<T, $Mode>(self.mailbox(), Asker::Task(cx.waker()))
             }
         }
 
@@ -523,7 +527,7 @@ macro_rules! vocabulary {
             /// first to decide.
             ///
             /// If both are the same, it is rejected with [`Error::PromiseCycle`](crate::Error::PromiseCycle).
-            /// Longer cycles are not found, as in JavaScript: those promises stay pending.
+            /// Longer cycles are not found, as in JavaScript: those promises stay pending until the loop ends.
             ///
             /// ```
             #[doc = concat!("use mainspring::{EventLoop, ", $promise, "};")]

@@ -10,7 +10,7 @@ use crate::fault::drop_isolated;
 use crate::inbox::Inbox;
 use crate::io::Io;
 use crate::owner::Owner;
-use crate::promise::Newcomers;
+use crate::promise::{Newcomers, Readers};
 use crate::sleep::Sleep;
 use crate::state::{Began, LoopState, Via};
 use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock};
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     pub(crate) newcomers: Newcomers,
     pub(crate) workers: Workers,
     /// For those who read the values of promises after the end.
-    pub(crate) readers: Mutex<()>,
+    pub(crate) readers: Readers,
     /// Callbacks in queues that other threads have no entrance to. Written by the loop only.
     pub(crate) aside: AtomicUsize,
     /// Guards that keep `run_until_idle` from returning.
@@ -74,7 +74,7 @@ impl Shared {
             owner: Owner::new(),
             newcomers: Newcomers::new(),
             workers: Workers::new(config),
-            readers: Mutex::new(()),
+            readers: Readers::new(),
             aside: AtomicUsize::new(0),
             holds: AtomicUsize::new(0),
             woken: AtomicBool::new(false),

@@ -294,7 +294,10 @@ impl Cx {
         let local = &*self.0;
         if local.needs_checkpoint() && !local.breached.replace(true) {
             let pending = local.shared.microtasks.len() + local.next_ticks.len();
-            self.report(Diagnostic::MicrotaskBudget { pending });
+            if pending != 0 {
+                self.report(Diagnostic::MicrotaskBudget { pending });
+            }
+            self.report_old_rejections();
         }
     }
 

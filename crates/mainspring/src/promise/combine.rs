@@ -103,8 +103,10 @@ where
     }
 
     fn discard(self, _: Parent<T, M>) {
-        // Dropped outside of the lock, which rejects the promise.
-        let _settler = self.gather.with(|gather| gather.settler.take());
+        let settler = self.gather.with(|gather| gather.settler.take());
+        if let Some(child) = settler.and_then(|settler| settler.claim()) {
+            child.end();
+        }
     }
 }
 
@@ -144,9 +146,12 @@ where
     let (result, settler) = Base::listed(home.clone());
     let left = promises.len();
     if left == 0 {
-        match empty().zip(settler.claim()) {
-            Some((outcome, child)) => child.settle(outcome),
-            None => settler.leave_pending(),
+        let Some(outcome) = empty() else {
+            settler.leave_pending();
+            return result;
+        };
+        if let Some(child) = settler.claim() {
+            child.settle(outcome);
         }
         return result;
     }

@@ -12,6 +12,8 @@ pub(crate) struct Mail<T, R> {
     task: Option<Waker>,
     /// Threads that wait.
     threads: Vec<Waker>,
+    /// Whether the outcome will come.
+    is_ordered: bool,
 }
 
 /// A place for a promise of kind `M`.
@@ -28,8 +30,13 @@ impl<T, M: Mode> Drop for Waiting<T, M> {
 
 impl<T, R> Mail<T, R> {
     pub(super) fn new() -> Self {
-        Self { outcome: None, task: None, threads: Vec::new() }
+        Self { outcome: None, task: None, threads: Vec::new(), is_ordered: false }
     }
+}
+
+/// Whether the outcome has to be ordered, by the one who asks first.
+pub(super) fn is_first<T, M: Mode>(mailbox: &Mailbox<T, M>) -> bool {
+    mailbox.with(|mail| !std::mem::replace(&mut mail.is_ordered, true))
 }
 
 /// Puts the outcome in, and wakes whoever waits.
@@ -38,7 +45,8 @@ pub(super) fn put<T, M: Mode>(mailbox: &Mailbox<T, M>, outcome: Result<T, M::Rej
         mail.outcome = Some(outcome);
         (mail.task.take(), std::mem::take(&mut mail.threads))
     });
-    task.into_iter().chain(threads).for_each(Waker::wake);
+    // Those of threads first: a task's is code of the user, and may panic.
+    threads.into_iter().chain(task).for_each(Waker::wake);
 }
 
 /// Who asks for the outcome.

@@ -17,6 +17,7 @@
 //! | `errand`     | what a worker does for one                                              |
 //! | `mail`       | waiting by a task or a thread                                           |
 //! | `bridge`     | from promises of all threads to those of one                            |
+//! | `readers`    | reading values after the end                                            |
 //! | `registry`   | which promises are pending, for the end of the loop                     |
 //! | `rejections` | which rejections nobody handles                                         |
 //! | `rejection`  | reasons                                                                 |
@@ -33,6 +34,7 @@ mod node;
 mod panicked;
 mod promisify;
 mod react;
+mod readers;
 mod reference;
 mod registry;
 mod rejection;
@@ -54,5 +56,6 @@ pub use state::{PromiseState, WaitError};
 
 pub(crate) use bridge::Bridges;
 pub(crate) use errand::{Errand, is_on_errand};
+pub(crate) use readers::Readers;
 pub(crate) use registry::{Newcomers, Registry};
 pub(crate) use rejections::Rejections;

@@ -5,11 +5,12 @@ use std::cell::Cell;
 
 use super::job::{self, Job};
 use super::node::Header;
+use super::readers::Reading;
 use super::reference::{Ref, Weak};
 use super::registry::Listed;
 use super::rejection::{LocalRejection, Rejection};
 use crate::local::Local;
-use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
+use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, lock};
 use crate::{Cx, Handle};
 
 /// A kind of promises.
@@ -107,9 +108,7 @@ impl Mode for LoopBound {
     #[inline]
     fn tell(node: Ref<Self>) {
         let cx = node.home().clone();
-        if let Some(node) = on_loop(node, &cx.0) {
-            node.discard_reactions();
-        }
+        on_loop(node, &cx.0).finish();
     }
 
     #[inline]
@@ -157,12 +156,12 @@ impl Mode for Shareable {
         home.0.state() == crate::LoopState::Terminated
     }
 
-    type Alone<'a> = MutexGuard<'a, ()>;
+    type Alone<'a> = Reading<'a>;
 
-    fn alone(home: &Handle) -> Option<MutexGuard<'_, ()>> {
+    fn alone(home: &Handle) -> Option<Reading<'_>> {
         // The loop's thread may be the last one to run handlers. It is here only when that is over; others
         // cannot know that before the loop has completed its end.
-        (home.0.owner.is_current() || home.0.has_completed()).then(|| lock(&home.0.readers))
+        (home.0.owner.is_current() || home.0.has_completed()).then(|| home.0.readers.lock())
     }
 
     fn register(node: &Ref<Self>) -> bool {
@@ -178,28 +177,18 @@ impl Mode for Shareable {
     #[inline]
     fn tell(node: Ref<Self>) {
         // SAFETY: no code of the user runs: the jobs are queued, and what is left comes back.
-        let left = match unsafe { node.home().0.owner.local() } {
-            Some(local) => {
-                // SAFETY: as above. The reference does not depend on the promise, whose home may go now.
-                let local = unsafe { &*std::ptr::from_ref(local) };
-                on_loop(node, local)
-            }
-            None => {
-                let handle = node.home().clone();
-                let drain = Drain(Some(node));
-                match handle.queue_microtask(move |cx| drain.run(cx)) {
-                    Ok(()) => None,
-                    // Dropping it drops the reactions.
-                    Err(refused) => {
-                        drop(refused);
-                        None
-                    }
-                }
-            }
-        };
-        if let Some(node) = left {
-            node.discard_reactions();
+        let left = unsafe { node.home().0.owner.local() }.map(|local| {
+            // SAFETY: as above. The reference does not depend on the promise, whose home may go now.
+            let local = unsafe { &*std::ptr::from_ref(local) };
+            on_loop(node.clone(), local)
+        });
+        if let Some(left) = left {
+            return left.finish();
         }
+        let handle = node.home().clone();
+        let drain = Drain(Some(node));
+        // If it is refused, it is dropped, and with it the reactions.
+        drop(handle.queue_microtask(move |cx| drain.run(cx)));
     }
 
     #[inline]
@@ -228,6 +217,10 @@ impl Mode for Shareable {
 
     fn handled_late(node: &Ref<Self>) {
         let id = node.id();
+        // SAFETY: no code of the user runs here.
+        if let Some(local) = unsafe { node.home().0.owner.local() } {
+            return local.rejections.handled(local, id);
+        }
         drop(node.home().submit_internal(move |cx| cx.0.rejections.handled(&cx.0, id)));
     }
 
@@ -244,20 +237,36 @@ impl Mode for Shareable {
     }
 }
 
-/// Queues what is to be run now that the promise has settled. Gives the promise back if nothing is run any
-/// more. No code of the user runs here.
+/// What is left to be done when the loop was told of a promise.
+enum Left<M: Mode> {
+    /// The reference is dropped, which may run code of the user.
+    Drop(Option<Ref<M>>),
+    /// The reactions are dropped: the loop has ended.
+    Discard(Ref<M>),
+}
+
+impl<M: Mode> Left<M> {
+    #[inline]
+    fn finish(self) {
+        match self {
+            Self::Drop(node) => drop(node),
+            Self::Discard(node) => node.discard_reactions(),
+        }
+    }
+}
+
+/// Queues what is to be run now that the promise has settled. No code of the user runs here.
 #[inline]
-fn on_loop<M: Mode>(node: Ref<M>, local: &Local) -> Option<Ref<M>> {
+fn on_loop<M: Mode>(node: Ref<M>, local: &Local) -> Left<M> {
     local.registry.remove(&node);
     if !local.accepts() {
-        return Some(node);
+        return Left::Discard(node);
     }
     let state = node.take_reactions();
     if state.is_unhandled() {
         local.rejections.track(local, M::reference(node.clone()));
     }
-    node.queue_jobs(state, local);
-    None
+    Left::Drop(node.queue_jobs(state, local))
 }
 
 /// The way of a settled promise from another thread to the loop's.

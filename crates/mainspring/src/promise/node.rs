@@ -249,12 +249,14 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
     unsafe fn empty(node: NonNull<Header<M>>) {
         let node = node.cast::<Self>().as_ptr();
         // SAFETY: as the caller says, nobody else looks at what is inside, and this is done once. Others may
-        // look at the counts meanwhile, so there is no exclusive reference to the whole.
+        // look at the counts meanwhile, so there is no exclusive reference to the whole. The home comes last,
+        // also if a destructor of the user panics.
         unsafe {
-            let home = &raw mut (*node).head.header.home;
+            let _home = (&raw mut (*node).head.header.home).read();
+            let _home = ManuallyDrop::into_inner(_home);
+            let reaction = (*node).reaction.with_mut(|reaction| ManuallyDrop::take(&mut *reaction));
             (*node).head.outcome.with_mut(|outcome| ManuallyDrop::drop(&mut *outcome));
-            (*node).reaction.with_mut(|reaction| ManuallyDrop::drop(&mut *reaction));
-            ManuallyDrop::drop(&mut *home);
+            drop(reaction);
         }
     }
 

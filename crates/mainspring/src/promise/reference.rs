@@ -100,9 +100,10 @@ impl<M: Mode> Ref<M> {
         state
     }
 
-    /// Queues a microtask for each reaction of a list that was taken, in the order of attachment.
+    /// Queues a microtask for each reaction of a list that was taken, in the order of attachment. Gives the
+    /// reference back if there was none.
     #[inline]
-    pub(super) fn queue_jobs(self, state: State<M>, local: &Local) {
+    pub(super) fn queue_jobs(self, state: State<M>, local: &Local) -> Option<Self> {
         let mut parent = Some(self);
         let mut list = Reactions::new(state);
         let mut next = list.next();
@@ -115,6 +116,7 @@ impl<M: Mode> Ref<M> {
                 local.push_microtask(Task::new(move |cx| job.run(cx)));
             }
         }
+        parent
     }
 
     /// Drops the reactions: the loop has ended.
@@ -228,7 +230,8 @@ impl<M: Mode> Ref<M> {
     }
 }
 
-/// A reference that keeps the memory of a promise, not what is inside.
+/// A reference that keeps the memory of a promise, not what is inside: that may be dropped by another thread at
+/// the same time, so there is no reference to the whole header here.
 pub(crate) struct Weak<M: Mode>(NonNull<Header<M>>);
 
 // SAFETY: as for `Ref`.
@@ -238,34 +241,39 @@ impl<M: Mode> Weak<M> {
     /// A strong reference, if there is one.
     pub(super) fn upgrade(&self) -> Option<Ref<M>> {
         // SAFETY: the memory is alive (invariant 1).
-        let header = unsafe { self.0.as_ref() };
-        header.strong.add_unless_zero().then(|| Ref(self.0))
+        let strong = unsafe { &(*self.0.as_ptr()).strong };
+        strong.add_unless_zero().then(|| Ref(self.0))
     }
 
     /// Whether it is of no use to know of it: it has settled, or nobody has it any more.
     pub(super) fn is_done(&self) -> bool {
         // SAFETY: the memory is alive (invariant 1), and these words have no destructor.
-        let header = unsafe { self.0.as_ref() };
-        header.strong.load(Ordering::Relaxed) == 0 || State(header.state.load()).is_settled()
+        let (strong, state) = unsafe { (&(*self.0.as_ptr()).strong, &(*self.0.as_ptr()).state) };
+        strong.load(Ordering::Relaxed) == 0 || State(state.load()).is_settled()
     }
 
     /// Where the registry has it. For the loop's thread.
     pub(super) fn set_slot(&self, slot: u32) {
-        // SAFETY: the memory is alive; the loop's thread alone uses it.
-        unsafe { self.0.as_ref() }.slot.with_mut(|cell| unsafe { *cell = slot });
+        // SAFETY: the memory is alive.
+        let place = unsafe { &(*self.0.as_ptr()).slot };
+        // SAFETY: the loop's thread alone uses it.
+        place.with_mut(|cell| unsafe { *cell = slot });
     }
 
     /// The link of the list of newcomers, for whoever puts it there or has taken it from there.
     pub(super) fn next(&self) -> *mut Header<M> {
-        // SAFETY: the memory is alive; who may use it is as the comment says (invariant 3: a root is in no
-        // list of reactions).
-        unsafe { self.0.as_ref() }.next.with(|next| unsafe { *next })
+        // SAFETY: the memory is alive.
+        let place = unsafe { &(*self.0.as_ptr()).next };
+        // SAFETY: who may use it is as the comment says (invariant 3: it is in no list of reactions then).
+        place.with(|next| unsafe { *next })
     }
 
     /// As for `next`.
     pub(super) fn set_next(&self, to: *mut Header<M>) {
+        // SAFETY: the memory is alive.
+        let place = unsafe { &(*self.0.as_ptr()).next };
         // SAFETY: as for `next`.
-        unsafe { self.0.as_ref() }.next.with_mut(|next| unsafe { *next = to });
+        place.with_mut(|next| unsafe { *next = to });
     }
 
     pub(super) fn as_ptr(&self) -> *mut Header<M> {
@@ -284,16 +292,16 @@ impl<M: Mode> Drop for Weak<M> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the memory is alive (invariant 1).
-        let header = unsafe { self.0.as_ref() };
+        let (weak, acts) = unsafe { (&(*self.0.as_ptr()).weak, (*self.0.as_ptr()).acts) };
         // Acquire and Release as for strong references. Who sees that it is the last one need not count.
-        if header.weak.load(Ordering::Acquire) != 1 {
-            if header.weak.sub(Ordering::Release) != 1 {
+        if weak.load(Ordering::Acquire) != 1 {
+            if weak.sub(Ordering::Release) != 1 {
                 return;
             }
             M::Count::fence();
         }
         // SAFETY: the functions are those of its type; no reference is left, so it was emptied.
-        unsafe { (header.acts.free)(self.0) };
+        unsafe { (acts.free)(self.0) };
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rejections that nobody has handled, until the end of the checkpoint.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -90,80 +90,119 @@ fn report<M: Mode>(promise: &Ref<M>) -> Option<UnhandledRejection> {
     (!is_known && promise.report()).then(|| UnhandledRejection { id: promise.id(), reason })
 }
 
-enum Item {
-    /// Nobody had handled it when it was rejected.
-    Rejected(Tracked),
-    /// It was reported, and then somebody handled it.
-    Handled(PromiseId),
-}
+/// The capacity that is kept when there is nothing to report.
+const KEEP: usize = 1024;
 
 /// What the end of the checkpoint has to look at, in order.
-#[derive(Default)]
-pub(crate) struct Rejections(RefCell<VecDeque<Item>>);
+pub(crate) struct Rejections {
+    /// Promises that nobody had handled when they were rejected.
+    rejected: RefCell<VecDeque<Tracked>>,
+    /// Those that were reported, and then somebody handled them.
+    handled: RefCell<VecDeque<PromiseId>>,
+    /// How many of the rejected ones were there when a checkpoint last had to stop.
+    old: Cell<usize>,
+}
 
 impl Rejections {
     pub(crate) const fn new() -> Self {
-        Self(RefCell::new(VecDeque::new()))
+        Self {
+            rejected: RefCell::new(VecDeque::new()),
+            handled: RefCell::new(VecDeque::new()),
+            old: Cell::new(0),
+        }
     }
 
     pub(super) fn track(&self, local: &Local, promise: Tracked) {
-        self.push(local, Item::Rejected(promise));
+        if local.accepts() {
+            self.rejected.borrow_mut().push_back(promise);
+        }
     }
 
     pub(super) fn handled(&self, local: &Local, id: PromiseId) {
-        self.push(local, Item::Handled(id));
-    }
-
-    fn push(&self, local: &Local, item: Item) {
         if local.accepts() {
-            self.0.borrow_mut().push_back(item);
+            self.handled.borrow_mut().push_back(id);
         }
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
-    }
-
-    fn pop(&self) -> Option<Item> {
-        self.0.borrow_mut().pop_front()
+        self.rejected.borrow().is_empty() && self.handled.borrow().is_empty()
     }
 
     /// Drops all of it.
     pub(crate) fn end(&self) {
-        let items = std::mem::take(&mut *self.0.borrow_mut());
-        items.into_iter().for_each(crate::fault::drop_isolated);
+        self.handled.take();
+        self.rejected.take().into_iter().for_each(crate::fault::drop_isolated);
     }
 }
 
+/// Takes the first one.
+fn pop<T>(queue: &RefCell<VecDeque<T>>) -> Option<T> {
+    let mut queue = queue.borrow_mut();
+    let item = queue.pop_front();
+    if queue.is_empty() && queue.capacity() > KEEP {
+        // A burst does not cost memory for ever.
+        *queue = VecDeque::new();
+    }
+    item
+}
+
 impl Cx {
-    /// Reports what stayed unhandled in the checkpoint that has just come to its end.
+    /// Reports what stayed unhandled in the checkpoint that has just come to its end. As in Node, those that were
+    /// handled after all come first.
     #[cold]
     pub(crate) fn report_rejections(&self) {
-        let local = &*self.0;
-        let count = local.rejections.0.borrow().len();
-        for _ in 0..count {
-            // A report is a callback like others: it counts for the budget.
+        let rejections = &self.0.rejections;
+        let handled = rejections.handled.borrow().len();
+        let rejected = rejections.rejected.borrow().len();
+        // A report is a callback like others: it counts for the budget.
+        for _ in 0..handled {
             if !self.may_run_microtask() {
                 return;
             }
-            let Some(item) = local.rejections.pop() else { return };
-            local.ran.set(local.ran.get() + 1);
-            match item {
-                Item::Rejected(promise) => {
-                    let Some(rejection) = promise.report() else { continue };
-                    let hook = &local.hooks.unhandled_rejection;
-                    if hook.is_set() {
-                        self.call_hook(|| hook.call(|hook| hook(self, rejection)));
-                    } else {
-                        log_isolated(|| tracing::error!("{rejection}"));
-                    }
-                }
-                Item::Handled(id) => {
-                    let hook = &local.hooks.rejection_handled;
-                    self.call_hook(|| hook.call(|hook| hook(self, id)));
-                }
+            self.report_handled();
+        }
+        for _ in 0..rejected {
+            if !self.may_run_microtask() {
+                return;
             }
+            self.report_rejected();
+        }
+    }
+
+    /// A checkpoint had to stop. What has waited since the one before is not put off again: the microtasks may
+    /// never come to their end.
+    #[cold]
+    pub(crate) fn report_old_rejections(&self) {
+        let rejections = &self.0.rejections;
+        for _ in 0..rejections.old.get() {
+            if self.0.may_go_on() {
+                self.report_rejected();
+            }
+        }
+        rejections.old.set(rejections.rejected.borrow().len());
+    }
+
+    fn report_handled(&self) {
+        let local = &*self.0;
+        let Some(id) = pop(&local.rejections.handled) else { return };
+        local.ran.set(local.ran.get() + 1);
+        let hook = &local.hooks.rejection_handled;
+        self.call_hook(|| hook.call(|hook| hook(self, id)));
+    }
+
+    fn report_rejected(&self) {
+        let local = &*self.0;
+        let old = &local.rejections.old;
+        let Some(promise) = pop(&local.rejections.rejected) else { return };
+        old.set(old.get().saturating_sub(1));
+        local.ran.set(local.ran.get() + 1);
+        let Some(rejection) = promise.report() else { return };
+        let hook = &local.hooks.unhandled_rejection;
+        if hook.is_set() {
+            self.call_hook(|| hook.call(|hook| hook(self, rejection)));
+        } else {
+            log_isolated(|| tracing::error!("{rejection}"));
         }
     }
 }

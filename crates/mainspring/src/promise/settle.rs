@@ -39,8 +39,8 @@ impl<P, M: Mode> Parent<P, M> {
         outcome.ok_or(self)
     }
 
-    /// For the loop's thread.
-    fn copy(self) -> Outcome<P, M>
+    /// For the loop's thread, or one that is alone.
+    fn copy(&self) -> Outcome<P, M>
     where
         P: Clone,
     {
@@ -84,6 +84,7 @@ impl<P, M: Mode> Parent<P, M> {
     {
         let home = self.0.home().clone();
         self.take().unwrap_or_else(|parent| match M::alone(&home) {
+            // The parent is dropped when others may read again.
             Some(_alone) => parent.copy(),
             None => Err(parent.late_reason()),
         })

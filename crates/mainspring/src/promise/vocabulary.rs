@@ -440,13 +440,12 @@ macro_rules! vocabulary {
 
             /// Where this reference to the promise waits for the outcome.
             fn mailbox(&self) -> &Mailbox<T, $Mode> {
-                let waiting = self.mail.get_or_init(|| {
-                    let mailbox = <Mailbox<T, $Mode>>::wrap(Mail::new());
-                    let place = mailbox.clone();
+                let waiting = self.mail.get_or_init(|| Waiting(<Mailbox<T, $Mode>>::wrap(Mail::new())));
+                if mail::is_first::<T, $Mode>(&waiting.0) {
+                    let place = waiting.0.clone();
                     let deliver = Pass(move |outcome| mail::put::<T, $Mode>(&place, outcome));
                     drop(self.base.react::<(), _>(deliver));
-                    Waiting(mailbox)
-                });
+                }
                 &waiting.0
             }
         }

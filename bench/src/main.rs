@@ -1,8 +1,10 @@
 //! Runs mainspring beside its peers. See README.md.
 
+mod child;
 mod echo;
 mod measure;
 mod peers;
+mod promises;
 mod report;
 mod suite;
 mod table;
@@ -31,9 +33,19 @@ enum Arguments {
             value_parser = clap::value_parser!(u16).range(1..=1_000))]
         connections: u16,
     },
+    /// Promises and blocking work: handlers, chains, combinators, round trips to other threads
+    Promises(Common),
     /// Runs one workload with one peer, in this process
     #[command(hide = true)]
     Measure { peer: PeerName, workload: Workload, count: usize },
+    /// The same for promises, and repeats it
+    #[command(hide = true)]
+    MeasurePromises {
+        peer: promises::Peer,
+        workload: promises::Workload,
+        size: usize,
+        rounds: usize,
+    },
     /// Is a server for as many connections, in this process, on this processor
     #[command(hide = true)]
     Serve { server: echo::Server, connections: usize, processor: Option<usize> },
@@ -71,6 +83,10 @@ fn main() -> std::io::Result<()> {
         Arguments::Timers(common) => common.run(suite::timers)?,
         Arguments::Echo { common, connections } => common
             .run(|repetitions, quick| echo::echo(repetitions, quick, usize::from(connections)))?,
+        Arguments::Promises(common) => common.run(promises::promises)?,
+        Arguments::MeasurePromises { peer, workload, size, rounds } => {
+            promises::measure(peer, workload, size, rounds);
+        }
         Arguments::Measure { peer, workload, count } => suite::measure(peer, workload, count),
         Arguments::Serve { server, connections, processor } => {
             echo::serve(server, connections, processor);

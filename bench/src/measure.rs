@@ -1,7 +1,7 @@
 //! What is measured with: clocks, memory, random numbers.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -29,9 +29,12 @@ pub struct Counting;
 
 static COUNTS: AtomicBool = AtomicBool::new(false);
 static LIVE: AtomicIsize = AtomicIsize::new(0);
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 fn count(freed: usize, allocated: usize) {
     if COUNTS.load(Ordering::Relaxed) {
+        // What grows or shrinks is one, too.
+        ALLOCATIONS.fetch_add(usize::from(allocated > 0), Ordering::Relaxed);
         LIVE.fetch_add(allocated.cast_signed() - freed.cast_signed(), Ordering::Relaxed);
     }
 }
@@ -80,6 +83,11 @@ impl Memory {
     /// Bytes asked of the allocator and not given back.
     pub fn live(&self) -> isize {
         LIVE.load(Ordering::Relaxed)
+    }
+
+    /// How often memory was asked for.
+    pub fn allocations(&self) -> usize {
+        ALLOCATIONS.load(Ordering::Relaxed)
     }
 
     /// Bytes of memory that the process has got from the system.

@@ -6,7 +6,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::measure::Random;
-use crate::table::{LIMIT, Table};
+use crate::table::{LIMIT, Metric, Table};
 
 /// What was measured, and where.
 pub fn header(repetitions: usize) -> Value {
@@ -19,6 +19,7 @@ pub fn header(repetitions: usize) -> Value {
             "libuv": libuv.to_string_lossy(),
             "mio": locked("mio"),
             "calloop": locked("calloop"),
+            "smol": locked("smol"),
         },
         "processors": thread::available_parallelism().map_or(1, usize::from),
         "allocator": "the system's",
@@ -51,26 +52,7 @@ pub fn print(header: &Value, tables: &[Table]) {
     for table in tables {
         println!("\n{}", table.title);
         for metric in &table.metrics {
-            println!(
-                "\n  {:<36}{:>12}{:>26}  of {}",
-                metric.name, "median", "min .. max", table.reference
-            );
-            let reference = median(&metric.of(table.reference));
-            for &peer in &table.peers {
-                let values = metric.of(peer);
-                let Some(median) = median(&values) else {
-                    missing = true;
-                    println!("    {peer:<34}{:>12}", "–");
-                    continue;
-                };
-                let spread =
-                    format!("{} .. {}", figure(values[0]), figure(values[values.len() - 1]));
-                let ratio = match reference {
-                    Some(reference) if reference > 0.0 => format!("{:.2}", median / reference),
-                    _ => "–".to_owned(),
-                };
-                println!("    {peer:<34}{:>12}{spread:>26}{ratio:>15}", figure(median));
-            }
+            missing |= print_metric(table, metric);
         }
         if !table.notes.is_empty() {
             println!();
@@ -81,6 +63,75 @@ pub fn print(header: &Value, tables: &[Table]) {
     }
     if missing {
         println!("\n– as a median: the peer was stopped after {LIMIT:?}");
+    }
+    print_aims(tables);
+}
+
+/// Prints a line for each peer. Returns whether one has no figure.
+fn print_metric(table: &Table, metric: &Metric) -> bool {
+    // The widths of a median, a spread and a ratio.
+    let (narrow, wide, ratios) = if table.ranked { (10, 20, 10) } else { (12, 26, 15) };
+    print!("\n  {:<36}{:>narrow$}{:>wide$}", metric.name, "median", "min .. max");
+    for reference in &table.references {
+        print!("{:>ratios$}", format!("of {reference}"));
+    }
+    let has_aim = table.aims.iter().any(|aim| aim.metric == metric.name);
+    println!("{}", if has_aim { "       aim" } else { "" });
+    let mut peers: Vec<_> = table.peers.iter().map(|&peer| (peer, metric.median(peer))).collect();
+    if table.ranked {
+        peers.retain(|(_, median)| median.is_some());
+        peers.sort_by(|(_, one), (_, other)| one.partial_cmp(other).expect("is a number"));
+    }
+    for &(peer, median) in &peers {
+        let Some(median) = median else {
+            println!("    {peer:<34}{:>narrow$}", "–");
+            continue;
+        };
+        let values = metric.of(peer);
+        let spread = format!("{} .. {}", figure(values[0]), figure(values[values.len() - 1]));
+        print!("    {peer:<34}{:>narrow$}{spread:>wide$}", figure(median));
+        for reference in &table.references {
+            print!("{:>ratios$}", ratio(median, metric.median(reference)));
+        }
+        match table.aim(peer, &metric.name) {
+            Some(aim) => println!("{:>10}", format!("≤ {aim}")),
+            None => println!(),
+        }
+    }
+    peers.iter().any(|(_, median)| median.is_none())
+}
+
+fn ratio(value: f64, reference: Option<f64>) -> String {
+    match reference {
+        Some(reference) if reference > 0.0 => format!("{:.2}", value / reference),
+        _ => "–".to_owned(),
+    }
+}
+
+/// All aims of all tables, what was reached, and who is first; a floor is not a peer that could be.
+fn print_aims(tables: &[Table]) {
+    if tables.iter().any(|table| !table.aims.is_empty()) {
+        println!("\naims, and who is first");
+    }
+    for table in tables {
+        for aim in &table.aims {
+            let Some(metric) = table.metrics.iter().find(|metric| metric.name == aim.metric) else {
+                continue;
+            };
+            let Some(median) = metric.median(aim.peer) else { continue };
+            println!("\n  {}: {}", table.title, aim.metric);
+            let most = format!("≤ {}", aim.most);
+            // To the precision that is shown.
+            let verdict = if median < aim.most + 0.005 { "met" } else { "missed" };
+            print!("    {:<26}{:>8}  aim {most:<6}{verdict:<8}", aim.peer, figure(median));
+            for reference in &table.references {
+                print!("{:>8} of {reference}", ratio(median, metric.median(reference)));
+            }
+            let peers = table.peers.iter().filter(|&&peer| Some(&peer) != table.references.first());
+            let figures = peers.filter_map(|&peer| Some((peer, metric.median(peer)?)));
+            let least = figures.min_by(|one, other| one.1.total_cmp(&other.1));
+            println!("   first: {}", least.expect("this peer has a figure").0);
+        }
     }
 }
 
@@ -94,29 +145,19 @@ fn figure(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Of sorted values.
-fn median(values: &[f64]) -> Option<f64> {
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(values[middle]),
-        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-    }
-}
-
 pub fn json(header: Value, tables: &[Table]) -> Value {
     let mut rows = Vec::new();
     let mut notes = Vec::new();
     for table in tables {
         for metric in &table.metrics {
             for &peer in &table.peers {
-                let values = metric.of(peer);
                 rows.push(json!({
                     "workload": table.title,
                     "metric": metric.name,
                     "peer": peer,
-                    "median": median(&values),
-                    "sorted": values,
+                    "median": metric.median(peer),
+                    "aim": table.aim(peer, &metric.name),
+                    "sorted": metric.of(peer),
                 }));
             }
         }

@@ -1,15 +1,12 @@
 //! Timers: which peer runs which workload, in which order, each in a process of its own.
 
 use std::collections::HashSet;
-use std::io::Read;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
 
 use clap::ValueEnum;
 
+use crate::child::{name, output, this_program};
 use crate::peers::{Calloop, Libuv, Mainspring, MainspringTimerfd, TokioFuture, TokioTask};
-use crate::table::{LIMIT, Table, progress, thousands};
+use crate::table::{Table, progress, thousands};
 use crate::workloads;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
@@ -147,31 +144,7 @@ fn table(workload: Workload, count: usize) -> Table {
 
 /// Measures in a process of its own. Returns what it wrote, and whether it came to its end.
 fn child(peer: PeerName, workload: Workload, count: usize) -> (String, bool) {
-    let name = |value: clap::builder::PossibleValue| value.get_name().to_owned();
-    let mut child = Command::new(std::env::current_exe().expect("this program"))
-        .arg("measure")
-        .arg(name(peer.to_possible_value().expect("has a name")))
-        .arg(name(workload.to_possible_value().expect("has a name")))
-        .arg(count.to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("this program can be started");
-    let mut stdout = child.stdout.take().expect("piped");
-    let (ended, wait) = mpsc::channel();
-    let reader = thread::spawn(move || {
-        let mut output = String::new();
-        stdout.read_to_string(&mut output).expect("text");
-        // Nobody waits any more if the time is over.
-        let _ = ended.send(());
-        output
-    });
-    let in_time = wait.recv_timeout(LIMIT).is_ok();
-    if !in_time {
-        child.kill().expect("it is ours");
-    }
-    let output = reader.join().expect("does not panic");
-    let status = child.wait().expect("it is ours");
-    assert!(status.success() || !in_time, "{} failed at {workload:?}: {status}", peer.label());
-    (output, in_time)
+    let mut command = this_program();
+    command.arg("measure").arg(name(peer)).arg(name(workload)).arg(count.to_string());
+    output(&mut command, &format!("{} at {workload:?}", peer.label()))
 }

@@ -11,16 +11,22 @@ pub struct Table {
     pub title: String,
     /// Their labels, in the order in which they are shown.
     pub peers: Vec<&'static str>,
-    /// The peer that the others are compared with.
-    pub reference: &'static str,
+    /// The peers that the others are compared with.
+    pub references: Vec<&'static str>,
+    /// Whether the peers are shown in the order of what was measured, the least first. Then a peer that
+    /// has no figure is left out, and a note says why.
+    pub ranked: bool,
     pub metrics: Vec<Metric>,
+    pub aims: Vec<Aim>,
     /// What is to be said below the figures.
     pub notes: Vec<String>,
 }
 
 impl Table {
     pub fn new(title: String, peers: Vec<&'static str>, reference: &'static str) -> Self {
-        Self { title, peers, reference, metrics: Vec::new(), notes: Vec::new() }
+        let references = vec![reference];
+        let (metrics, aims, notes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { title, peers, references, ranked: false, metrics, aims, notes }
     }
 
     pub fn add(&mut self, peer: &'static str, metric: &str, value: f64) {
@@ -31,6 +37,19 @@ impl Table {
         });
         self.metrics[index].samples.push((peer, value));
     }
+
+    /// What the peer is meant not to exceed.
+    pub fn aim(&self, peer: &str, metric: &str) -> Option<f64> {
+        let aim = self.aims.iter().find(|aim| aim.peer == peer && aim.metric == metric);
+        aim.map(|aim| aim.most)
+    }
+}
+
+/// A figure that a peer is meant not to exceed.
+pub struct Aim {
+    pub peer: &'static str,
+    pub metric: &'static str,
+    pub most: f64,
 }
 
 pub struct Metric {
@@ -46,6 +65,20 @@ impl Metric {
             self.samples.iter().filter(|sample| sample.0 == peer).map(|sample| sample.1).collect();
         values.sort_by(f64::total_cmp);
         values
+    }
+
+    pub fn median(&self, peer: &str) -> Option<f64> {
+        median(&self.of(peer))
+    }
+}
+
+/// Of sorted values.
+fn median(values: &[f64]) -> Option<f64> {
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
     }
 }
 

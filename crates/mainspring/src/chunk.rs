@@ -75,13 +75,24 @@ impl<T> ChunkQueue<T> {
 
     #[inline]
     pub(crate) fn push(&self, value: T) {
+        // SAFETY: the place is filled.
+        unsafe { self.push_in_place(|place| place.write(value)) };
+    }
+
+    /// Pushes a value that is made where it stays.
+    ///
+    /// # Safety
+    ///
+    /// `fill` writes a value to the place that it is given, and does not use the queue.
+    #[inline]
+    pub(crate) unsafe fn push_in_place(&self, fill: impl FnOnce(*mut T)) {
         if self.write.get() == CHUNK || self.tail.get().is_null() {
             self.grow();
         }
         let write = self.write.get();
         // SAFETY: `grow` made sure that there is a tail chunk with room at `write` (invariant 2
         // says that no live value is there), and chunks are only reached through this queue.
-        unsafe { (&raw mut (*self.tail.get()).slots[write]).write(MaybeUninit::new(value)) };
+        fill(unsafe { (&raw mut (*self.tail.get()).slots).cast::<T>().add(write) });
         self.write.set(write + 1);
     }
 

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 
+use crate::Cx;
 use crate::chunk::ChunkQueue;
 use crate::inbox::{Inbox, Outlet};
 use crate::task::{Ready, SendTask, Task};
@@ -29,8 +30,12 @@ impl Lane {
 
     /// Queues a task of the loop's own thread. Whether it may be is for the caller to decide.
     #[inline]
-    pub(crate) fn push(&self, inbox: &Inbox<SendTask>, task: Task) {
-        self.own.push(task);
+    pub(crate) fn push<F>(&self, inbox: &Inbox<SendTask>, f: F)
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        // SAFETY: a task is written, and nothing else done.
+        unsafe { self.own.push_in_place(|place| Task::write(place, f)) };
         inbox.add_beside(1);
     }
 

@@ -138,7 +138,7 @@ impl Local {
         if self.shared.external.is_at_limit() {
             return Err(SubmitError::new(Refusal::Overloaded, f));
         }
-        self.external.push(&self.shared.external, Task::new(f));
+        self.external.push(&self.shared.external, f);
         Ok(())
     }
 
@@ -150,7 +150,7 @@ impl Local {
         if !self.accepts() {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
-        self.internal.push(&self.shared.internal, Task::new(f));
+        self.internal.push(&self.shared.internal, f);
         Ok(())
     }
 
@@ -162,14 +162,17 @@ impl Local {
         if !self.accepts() {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
-        self.microtasks.push(&self.shared.microtasks, Task::new(f));
+        self.microtasks.push(&self.shared.microtasks, f);
         Ok(())
     }
 
     /// Queues a microtask. That it will be run was found out before.
     #[inline]
-    pub(crate) fn push_microtask(&self, task: Task) {
-        self.microtasks.push(&self.shared.microtasks, task);
+    pub(crate) fn push_microtask<F>(&self, f: F)
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        self.microtasks.push(&self.shared.microtasks, f);
     }
 
     #[inline]
@@ -318,6 +321,7 @@ impl Local {
         while let Some(task) = self.closes.pop() {
             discard(task);
         }
+        shared.workers.end(self.started.get());
         self.rejections.end();
         shared.aside.store(0, Ordering::Relaxed);
         self.registry.end(&shared.newcomers);

@@ -178,7 +178,6 @@ impl Cx {
         self.drain();
         let at = Instant::now();
         let busy = shared.workers.busy();
-        shared.workers.end(true);
         let dropped = busy + local.drop_queued();
         shared.sleep.close_source();
         shared.complete(Outcome { dropped, at });
@@ -221,9 +220,8 @@ impl Cx {
     /// Blocks until fewer than `busy` errands are under way, something is queued, or somebody loses patience.
     fn await_workers(&self, busy: usize) {
         let local = &*self.0;
-        let workers = &local.shared.workers;
-        workers.wait(local.shared.patience(), || {
-            workers.busy() < busy || !self.is_drained() || !local.may_go_on()
-        });
+        let shared = &*local.shared;
+        let is_over = || shared.workers.busy() < busy || !self.is_drained() || !local.may_go_on();
+        shared.workers.wait(is_over, || shared.patience());
     }
 }

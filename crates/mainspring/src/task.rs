@@ -44,18 +44,38 @@ impl<const N: usize> Task<N> {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        let mut data = Data::uninit();
-        let act: Act<N> = if fits_inline::<F, N>() {
+        let mut task = MaybeUninit::uninit();
+        // SAFETY: there is room for a task, and then there is one.
+        unsafe {
+            Self::write(task.as_mut_ptr(), f);
+            task.assume_init()
+        }
+    }
+
+    /// Makes a task where it stays: what the closure does not use of the space is not moved.
+    ///
+    /// # Safety
+    ///
+    /// A task can be written there.
+    #[inline]
+    pub(crate) unsafe fn write<F>(place: *mut Self, f: F)
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        // SAFETY: says the caller.
+        let (data, act) = unsafe { (&raw mut (*place).data, &raw mut (*place).act) };
+        if fits_inline::<F, N>() {
             // SAFETY: `F` fits into `data` in size and alignment.
-            unsafe { data.as_mut_ptr().cast::<F>().write(f) };
-            act_inline::<F, N>
+            unsafe { data.cast::<F>().write(f) };
+            // SAFETY: the field is there.
+            unsafe { act.write(act_inline::<F, N>) };
         } else {
             let boxed = Box::into_raw(Box::new(f));
             // SAFETY: a thin pointer fits into `data`.
-            unsafe { data.as_mut_ptr().cast::<*mut F>().write(boxed) };
-            act_boxed::<F, N>
-        };
-        Self { data, act, _local: PhantomData }
+            unsafe { data.cast::<*mut F>().write(boxed) };
+            // SAFETY: the field is there.
+            unsafe { act.write(act_boxed::<F, N>) };
+        }
     }
 }
 

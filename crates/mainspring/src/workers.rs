@@ -80,38 +80,34 @@ impl Workers {
         self.changed.notify_all();
     }
 
-    /// Waits until `is_over`, or the time has passed.
-    #[cfg(not(loom))]
-    pub(crate) fn wait(&self, timeout: Option<Duration>, is_over: impl Fn() -> bool) {
+    /// Waits until something has changed, unless `is_over`, or for so long at the most.
+    pub(crate) fn wait(
+        &self,
+        is_over: impl Fn() -> bool,
+        timeout: impl FnOnce() -> Option<Duration>,
+    ) {
         let guard = lock(&self.waiting);
         fence(Ordering::SeqCst);
         if is_over() {
             return;
         }
-        match timeout {
-            None => drop(self.changed.wait(guard)),
+        // Asked under the lock: somebody who shortens the time stirs after that.
+        match timeout() {
+            // Time does not pass in a model.
+            #[cfg(not(loom))]
             Some(timeout) => drop(self.changed.wait_timeout(guard, timeout)),
-        }
-    }
-
-    /// Waits until `is_over`. Time does not pass in a model.
-    #[cfg(loom)]
-    pub(crate) fn wait(&self, _: Option<Duration>, is_over: impl Fn() -> bool) {
-        let guard = lock(&self.waiting);
-        fence(Ordering::SeqCst);
-        if !is_over() {
-            drop(self.changed.wait(guard));
+            _ => drop(self.changed.wait(guard)),
         }
     }
 
     /// The loop has ended: errands that were not started are dropped, and the workers leave. If none of them is
     /// on an errand, that is waited for.
-    pub(crate) fn end(&self, is_loop: bool) {
+    pub(crate) fn end(&self, may_wait: bool) {
         let busy = self.busy();
         fence(Ordering::SeqCst);
         let Some(pool) = self.pool.get() else { return };
         pool.shutdown();
-        if is_loop && busy == 0 {
+        if may_wait && busy == 0 {
             // Not for ever: they may have thread-local values whose destructors block.
             pool.wait(Instant::now().checked_add(FAREWELL));
         }

@@ -67,7 +67,7 @@ flavours! {
                 let next = random.next() as usize % resolvers.len();
                 let (i, resolver) = resolvers.swap_remove(next);
                 resolver.resolve(i);
-                if random.next() % 3 == 0 {
+                if random.next().is_multiple_of(3) {
                     bench.settle();
                 }
             }

@@ -66,11 +66,17 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// Counts what this thread does.
 fn counted<R>(test: impl FnOnce() -> R) -> R {
+    /// Also after a panic, before another test begins.
+    struct Reset;
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            COUNTED.set(false);
+        }
+    }
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _reset = Reset;
     COUNTED.set(true);
-    let result = test();
-    COUNTED.set(false);
-    result
+    test()
 }
 
 /// Does something on another thread, which is counted, too.

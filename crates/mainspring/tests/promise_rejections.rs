@@ -81,7 +81,7 @@ flavours! {
             fn later<F: FnOnce(&Cx) + 'static>(cx: &Cx, hops: u32, f: F) {
                 cx.queue_microtask(move |cx| match hops {
                     0 => f(cx),
-                    _ if hops % 3 == 0 => cx.next_tick(move |cx| later(cx, hops - 1, f)),
+                    _ if hops.is_multiple_of(3) => cx.next_tick(move |cx| later(cx, hops - 1, f)),
                     _ => later(cx, hops - 1, f),
                 });
             }

@@ -622,7 +622,7 @@ flavours! {
             .finally(|_| ())
             .and_then(|cx, value| P::resolve(&at(cx), value))
             .try_then(|_, value| Ok::<_, Error>(value))
-            .handle(|_, value| Ok::<_, Error>(drop(value.ok())));
+            .handle(|_, value| value.map(drop));
         bench.settle();
         assert_eq!((counts.clones(), counts.alive()), (0, 0));
     }

@@ -47,7 +47,7 @@ impl AbortController {
     /// ```
     #[must_use]
     pub fn signal(&self) -> AbortSignal {
-        AbortSignal(Arc::clone(&self.0))
+        AbortSignal(Some(Arc::clone(&self.0)))
     }
 
     /// Aborts the signal with an [`AbortError`]. See [`abort_with`](Self::abort_with).

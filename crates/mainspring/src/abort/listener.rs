@@ -68,17 +68,18 @@ impl AbortListeners {
 }
 
 /// Adds a listener, unless it would never be called.
-pub(super) fn add(signal: &Arc<Core>, cx: &Cx, callback: Callback) -> AbortListener {
+pub(super) fn add(signal: Option<&Arc<Core>>, cx: &Cx, callback: Callback) -> AbortListener {
     let key = next_number();
     let table = &cx.0.abort_listeners;
-    if cx.0.finished.get() {
-        drop_isolated(callback);
-    } else {
-        // First, because another thread may abort the signal as soon as it knows the listener.
-        let entry = Entry { callback, signal: Arc::downgrade(signal) };
-        table.0.borrow_mut().insert(key, entry);
-        if !signal.add_listener(key, cx.handle()) {
-            drop_isolated(table.take(key));
+    match signal.filter(|_| !cx.0.finished.get()) {
+        None => drop_isolated(callback),
+        Some(signal) => {
+            // First, because another thread may abort the signal as soon as it knows the listener.
+            let entry = Entry { callback, signal: Arc::downgrade(signal) };
+            table.0.borrow_mut().insert(key, entry);
+            if !signal.add_listener(key, cx.handle()) {
+                drop_isolated(table.take(key));
+            }
         }
     }
     AbortListener { key, handle: cx.handle(), _local: PhantomData }

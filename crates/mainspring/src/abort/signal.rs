@@ -29,17 +29,20 @@ use crate::{AbortError, AbortListener, Cx, Error, Rejection};
 /// # Ok::<(), mainspring::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct AbortSignal(pub(super) Arc<Core>);
+pub struct AbortSignal(
+    /// None if it can never be aborted.
+    pub(super) Option<Arc<Core>>,
+);
 
 impl AbortSignal {
-    /// A signal that is never aborted.
+    /// A signal that is never aborted. It costs nothing.
     ///
     /// ```
     /// assert!(!mainspring::AbortSignal::never().aborted());
     /// ```
     #[must_use]
     pub fn never() -> Self {
-        Self(Core::new(Origin::None))
+        Self(None)
     }
 
     /// A signal that is aborted already, with an [`AbortError`].
@@ -62,9 +65,9 @@ impl AbortSignal {
     /// ```
     #[must_use]
     pub fn aborted_with(reason: impl Into<Rejection>) -> Self {
-        let signal = Self::never();
-        signal.0.abort(&reason.into());
-        signal
+        let core = Core::new(Origin::None);
+        core.abort(&reason.into());
+        Self(Some(core))
     }
 
     /// A signal that is aborted after a delay, with a [`TimeoutError`](crate::TimeoutError).
@@ -88,7 +91,7 @@ impl AbortSignal {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn timeout(cx: &Cx, delay: Duration) -> Result<Self, Error> {
-        timeout::after(cx, delay).map(Self)
+        timeout::after(cx, delay).map(|core| Self(Some(core)))
     }
 
     /// A signal that is aborted as soon as one of these is, with the same reason. If some are aborted
@@ -108,8 +111,8 @@ impl AbortSignal {
     /// ```
     #[must_use]
     pub fn any<'a>(signals: impl IntoIterator<Item = &'a Self>) -> Self {
-        let signals: Vec<_> = signals.into_iter().map(|signal| &signal.0).collect();
-        Self(Core::any(&signals))
+        let signals: Vec<_> = signals.into_iter().filter_map(|signal| signal.0.as_ref()).collect();
+        if signals.is_empty() { Self::never() } else { Self(Some(Core::any(&signals))) }
     }
 
     /// Whether it is aborted. That costs one load.
@@ -123,7 +126,7 @@ impl AbortSignal {
     #[inline]
     #[must_use]
     pub fn aborted(&self) -> bool {
-        self.0.is_aborted()
+        self.0.as_ref().is_some_and(|core| core.is_aborted())
     }
 
     /// Why it was aborted, if it was.
@@ -136,7 +139,7 @@ impl AbortSignal {
     /// ```
     #[must_use]
     pub fn reason(&self) -> Option<Rejection> {
-        self.0.reason()
+        self.0.as_ref()?.reason()
     }
 
     /// Fails if it is aborted: for `?`, at the points where work can be given up.
@@ -188,7 +191,7 @@ impl AbortSignal {
     where
         F: FnOnce(&Cx, &Rejection) + 'static,
     {
-        listener::add(&self.0, cx, Box::new(listener))
+        listener::add(self.0.as_ref(), cx, Box::new(listener))
     }
 
     /// Removes a listener of this signal. Tells whether that kept it from being called some day.
@@ -207,27 +210,27 @@ impl AbortSignal {
     // By value: it names nothing afterwards.
     #[expect(clippy::needless_pass_by_value)]
     pub fn remove_listener(&self, listener: AbortListener) -> bool {
-        listener::remove(&self.0, &listener)
+        self.0.as_ref().is_some_and(|core| listener::remove(core, &listener))
     }
 
     /// Runs `algorithm` when the signal is aborted, on the thread that does it, before the listeners are
-    /// called. None, and it is dropped, if the signal is aborted already.
+    /// called. None, and it is dropped, if the signal is aborted already, or can never be.
     pub(crate) fn add_algorithm<F>(&self, algorithm: F) -> Option<AlgorithmId>
     where
         F: FnOnce(&Rejection) + Send + 'static,
     {
-        self.0.add_algorithm(Box::new(algorithm))
+        self.0.as_ref()?.add_algorithm(Box::new(algorithm))
     }
 
     /// Removes an algorithm. True if it will not be run; false if it is running, or was run.
     pub(crate) fn remove_algorithm(&self, id: AlgorithmId) -> bool {
-        self.0.remove_algorithm(id)
+        self.0.as_ref().is_none_or(|core| core.remove_algorithm(id))
     }
 
     /// How many signals it knows that depend on it.
     #[cfg(test)]
     pub(crate) fn dependents(&self) -> usize {
-        self.0.dependents()
+        self.0.as_ref().map_or(0, |core| core.dependents())
     }
 }
 
@@ -238,10 +241,10 @@ impl Default for AbortSignal {
     }
 }
 
-/// Whether both are the same signal.
+/// Whether both are the same signal. All that are [never](AbortSignal::never) aborted are.
 impl PartialEq for AbortSignal {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.0.as_ref().map(Arc::as_ptr) == other.0.as_ref().map(Arc::as_ptr)
     }
 }
 

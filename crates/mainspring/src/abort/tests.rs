@@ -18,7 +18,7 @@ fn alive(of: &Arc<()>) -> usize {
 }
 
 fn core(signal: &AbortSignal) -> &Arc<Core> {
-    &signal.0
+    signal.0.as_ref().unwrap()
 }
 
 // spec: JS-1
@@ -134,8 +134,7 @@ fn an_algorithm_of_a_signal_that_is_aborted_or_never_will_be_is_dropped() {
     assert!(AbortSignal::abort().add_algorithm(move |_| drop(first)).is_none());
     let never = AbortSignal::never();
     let second = token(&of);
-    let id = never.add_algorithm(move |_| drop(second)).unwrap();
-    assert!(never.remove_algorithm(id), "it will not run");
+    assert!(never.add_algorithm(move |_| drop(second)).is_none());
     assert_eq!(alive(&of), 0);
     let controller = AbortController::new();
     let (signal, third) = (controller.signal(), token(&of));

@@ -19,6 +19,7 @@ mod inbox;
 mod io;
 mod park;
 mod pool;
+mod promise;
 mod promisify;
 mod ring;
 mod sleep;

@@ -99,7 +99,7 @@ where
 {
     fn react(self, _: &Cx, parent: Parent<T, M>) -> Verdict<(), M> {
         parent.pass_on(|outcome| self.decide(outcome));
-        Verdict::Settle(Ok(()))
+        Verdict::Forget
     }
 
     fn discard(self, _: Parent<T, M>) {

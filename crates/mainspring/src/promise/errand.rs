@@ -88,7 +88,10 @@ where
     if let Some(algorithm) = algorithm {
         signal.remove_algorithm(algorithm);
     }
-    match (promise.claim(), outcome) {
+    // Nothing of the promise is left here when it is settled, so that its value need not be copied.
+    let claimed = promise.claim();
+    drop(promise);
+    match (claimed, outcome) {
         (Some(child), Some(outcome)) => deliver(child, outcome),
         // Dropping it rejects the promise.
         (Some(child), None) => drop(Hold(child.home().clone())),

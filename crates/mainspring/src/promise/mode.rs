@@ -2,6 +2,7 @@
 //! atomic operations, and what they know of their loop. The rest of the code is the same for both.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use super::job::{self, Job};
 use super::node::Header;
@@ -41,12 +42,16 @@ pub(crate) trait Mode: Sized + 'static {
     /// Lists a promise that something outside the loop can settle. Tells whether the loop exists.
     fn register(node: &Ref<Self>) -> bool;
 
-    /// A promise has settled, or a reaction was attached to one that has. Queues what has to be run, or
-    /// drops it if the loop has ended.
-    fn tell(node: Ref<Self>);
+    /// The loop's own side, on its thread.
+    ///
+    /// # Safety
+    ///
+    /// It is not used after code of the user was run, nor after the promise that the home is of was dropped,
+    /// unless the loop accepts what is queued.
+    unsafe fn local<'a>(home: &Self::Home) -> Option<&'a Local>;
 
-    /// A promise that the registry may know has settled, and there is nothing to run.
-    fn unlist(node: &Ref<Self>);
+    /// Sends a promise that has settled to the loop's thread.
+    fn send(node: Ref<Self>);
 
     /// Queues a microtask. It is dropped if the loop has ended.
     ///
@@ -83,7 +88,7 @@ impl Mode for LoopBound {
     type Link = Cell<*mut Header<Self>>;
     type Home = Cx;
     type Rejection = LocalRejection;
-    type Common<T> = std::rc::Rc<std::cell::RefCell<T>>;
+    type Common<T> = Rc<std::cell::RefCell<T>>;
 
     #[inline]
     fn is_on_loop(_: &Cx) -> bool {
@@ -106,14 +111,13 @@ impl Mode for LoopBound {
     }
 
     #[inline]
-    fn tell(node: Ref<Self>) {
-        let cx = node.home().clone();
-        on_loop(node, &cx.0).finish();
+    unsafe fn local<'a>(home: &Cx) -> Option<&'a Local> {
+        // SAFETY: the home keeps it alive; and if it accepts what is queued, so does the loop, which exists.
+        Some(unsafe { &*Rc::as_ptr(&home.0) })
     }
 
-    #[inline]
-    fn unlist(node: &Ref<Self>) {
-        node.home().0.registry.remove(node);
+    fn send(node: Ref<Self>) {
+        unreachable!("{} never leaves the loop's thread", node.id());
     }
 
     unsafe fn queue<F>(home: &Cx, microtask: F)
@@ -175,28 +179,18 @@ impl Mode for Shareable {
     }
 
     #[inline]
-    fn tell(node: Ref<Self>) {
-        // SAFETY: no code of the user runs: the jobs are queued, and what is left comes back.
-        let left = unsafe { node.home().0.owner.local() }.map(|local| {
-            // SAFETY: as above. The reference does not depend on the promise, whose home may go now.
-            let local = unsafe { &*std::ptr::from_ref(local) };
-            on_loop(node.clone(), local)
-        });
-        if let Some(left) = left {
-            return left.finish();
-        }
+    unsafe fn local<'a>(home: &Handle) -> Option<&'a Local> {
+        // SAFETY: passed on to the caller.
+        let local = unsafe { home.0.owner.local() }?;
+        // SAFETY: it does not depend on the home.
+        Some(unsafe { &*std::ptr::from_ref(local) })
+    }
+
+    fn send(node: Ref<Self>) {
         let handle = node.home().clone();
         let drain = Drain(Some(node));
         // If it is refused, it is dropped, and with it the reactions.
         drop(handle.queue_microtask(move |cx| drain.run(cx)));
-    }
-
-    #[inline]
-    fn unlist(node: &Ref<Self>) {
-        // SAFETY: no code of the user runs here.
-        if let Some(local) = unsafe { node.home().0.owner.local() } {
-            local.registry.remove(node);
-        }
     }
 
     unsafe fn queue<F>(home: &Handle, microtask: F)
@@ -218,7 +212,7 @@ impl Mode for Shareable {
     fn handled_late(node: &Ref<Self>) {
         let id = node.id();
         // SAFETY: no code of the user runs here.
-        if let Some(local) = unsafe { node.home().0.owner.local() } {
+        if let Some(local) = unsafe { Self::local(node.home()) } {
             return local.rejections.handled(local, id);
         }
         drop(node.home().submit_internal(move |cx| cx.0.rejections.handled(&cx.0, id)));
@@ -237,45 +231,13 @@ impl Mode for Shareable {
     }
 }
 
-/// What is left to be done when the loop was told of a promise.
-enum Left<M: Mode> {
-    /// The reference is dropped, which may run code of the user.
-    Drop(Option<Ref<M>>),
-    /// The reactions are dropped: the loop has ended.
-    Discard(Ref<M>),
-}
-
-impl<M: Mode> Left<M> {
-    #[inline]
-    fn finish(self) {
-        match self {
-            Self::Drop(node) => drop(node),
-            Self::Discard(node) => node.discard_reactions(),
-        }
-    }
-}
-
-/// Queues what is to be run now that the promise has settled. No code of the user runs here.
-#[inline]
-fn on_loop<M: Mode>(node: Ref<M>, local: &Local) -> Left<M> {
-    local.registry.remove(&node);
-    if !local.accepts() {
-        return Left::Discard(node);
-    }
-    let state = node.take_reactions();
-    if state.is_unhandled() {
-        local.rejections.track(local, M::reference(node.clone()));
-    }
-    Left::Drop(node.queue_jobs(state, local))
-}
-
 /// The way of a settled promise from another thread to the loop's.
 struct Drain(Option<Ref<Shareable>>);
 
 impl Drain {
     fn run(mut self, _: &Cx) {
         if let Some(node) = self.0.take() {
-            Shareable::tell(node);
+            node.tell();
         }
     }
 }
@@ -409,7 +371,7 @@ pub(crate) trait Common<T>: Clone {
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R;
 }
 
-impl<T> Common<T> for std::rc::Rc<std::cell::RefCell<T>> {
+impl<T> Common<T> for Rc<std::cell::RefCell<T>> {
     fn wrap(value: T) -> Self {
         Self::new(std::cell::RefCell::new(value))
     }

@@ -109,6 +109,8 @@ pub(crate) enum Verdict<T: 'static, M: Mode> {
     Adopt(Base<T, M>, fn(Child<T, M>, Base<T, M>)),
     /// It settles two microtasks later.
     Delay(Outcome<T, M>),
+    /// Nobody has it.
+    Forget,
 }
 
 /// A reaction to the settling of a promise for a `P`, which decides about one for a `T`.
@@ -212,6 +214,7 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
             Ok(Verdict::Settle(outcome)) => child.settle(outcome),
             Ok(Verdict::Adopt(promise, adopt)) => adopt(child, promise),
             Ok(Verdict::Delay(outcome)) => child.delay(outcome),
+            Ok(Verdict::Forget) => child.forget(),
             Err(payload) => {
                 child.settle(Err(Rejection::new(Panicked::reported(&*payload)).into()));
                 resume_unwind(payload);
@@ -316,7 +319,7 @@ impl<T: 'static, M: Carries<T>> Base<T, M> {
         let node = unsafe { Node::<(), T, Root, M>::allocate(home, None, Some(outcome), 1) };
         let promise = Self(Ref(node), PhantomData);
         if is_rejected {
-            M::tell(promise.0.clone());
+            promise.0.clone().tell();
         }
         promise
     }

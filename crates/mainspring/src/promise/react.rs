@@ -32,7 +32,7 @@ where
 {
     fn react(self, _: &Cx, parent: Parent<P, M>) -> Verdict<(), M> {
         parent.pass_on(self.0);
-        Verdict::Settle(Ok(()))
+        Verdict::Forget
     }
 
     fn discard(self, parent: Parent<P, M>) {

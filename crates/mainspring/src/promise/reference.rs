@@ -10,7 +10,6 @@ use super::rejection::LocalRejection;
 use super::word::{CLAIMED, HANDLED, PENDING, REJECTED, State};
 use crate::local::Local;
 use crate::sync::Ordering;
-use crate::task::Task;
 use crate::{Cx, Error};
 
 /// A strong reference to a promise with whatever value.
@@ -83,8 +82,31 @@ impl<M: Mode> Ref<M> {
             if !before.is_handled() && before.is_marked() {
                 M::handled_late(self);
             }
-            M::tell(self.clone());
+            self.clone().tell();
         }
+    }
+
+    /// It has settled, or a reaction was attached after it had. Queues what has to be run, or drops it if the loop
+    /// has ended.
+    pub(super) fn tell(self) {
+        // SAFETY: no code of the user is run before the last use.
+        let Some(local) = (unsafe { M::local(self.home()) }) else { return M::send(self) };
+        local.registry.remove(&self);
+        if !local.accepts() {
+            return self.discard_reactions();
+        }
+        let state = self.take_reactions();
+        self.spread(state, local);
+    }
+
+    /// Queues what has to be run, of a state whose list was taken.
+    #[inline]
+    pub(super) fn spread(self, state: State<M>, local: &Local) {
+        if state.is_unhandled() {
+            local.rejections.track(local, M::reference(self.clone()));
+        }
+        // What is left may be the last reference. The loop is not used after that.
+        drop(self.queue_jobs(state, local));
     }
 
     /// Empties the list. Returns the state with the list as it was.
@@ -94,9 +116,7 @@ impl<M: Mode> Ref<M> {
         if state.list().is_null() {
             return state;
         }
-        let taken =
-            self.update(|state| Some(State(null_mut::<Header<M>>().with_addr(state.tags()))));
-        let (Ok(state) | Err(state)) = taken;
+        let (Ok(state) | Err(state)) = self.update(|state| Some(state.without_list()));
         state
     }
 
@@ -104,19 +124,25 @@ impl<M: Mode> Ref<M> {
     /// reference back if there was none.
     #[inline]
     pub(super) fn queue_jobs(self, state: State<M>, local: &Local) -> Option<Self> {
-        let mut parent = Some(self);
-        let mut list = Reactions::new(state);
-        let mut next = list.next();
-        while let Some(child) = next {
-            next = list.next();
-            // The last one takes the reference over.
-            let parent = if next.is_some() { parent.clone() } else { parent.take() };
-            if let Some(parent) = parent {
-                let job = Job::new(parent, child);
-                local.push_microtask(Task::new(move |cx| job.run(cx)));
-            }
+        let Some(last) = NonNull::new(state.list()) else { return Some(self) };
+        // SAFETY: the list was taken, and its nodes are alive (invariant 3).
+        let before = unsafe { &(*last.as_ptr()).next }.with(|next| unsafe { *next });
+        if !before.is_null() {
+            self.queue_many(state, local);
+            return None;
         }
-        parent
+        // The list's reference becomes that of the job.
+        let job = Job::new(self, Self(last));
+        local.push_microtask(move |cx| job.run(cx));
+        None
+    }
+
+    #[inline(never)]
+    fn queue_many(self, state: State<M>, local: &Local) {
+        for child in Reactions::new(state) {
+            let job = Job::new(self.clone(), child);
+            local.push_microtask(move |cx| job.run(cx));
+        }
     }
 
     /// Drops the reactions: the loop has ended.

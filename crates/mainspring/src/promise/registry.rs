@@ -129,9 +129,16 @@ impl Registry {
     }
 
     /// Takes a promise out, if it is there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove<M: Mode>(&self, promise: &Ref<M>) {
-        if promise.is_listed() && promise.slot() != UNLISTED {
+        if promise.is_listed() {
+            self.remove_listed(promise);
+        }
+    }
+
+    #[inline(never)]
+    fn remove_listed<M: Mode>(&self, promise: &Ref<M>) {
+        if promise.slot() != UNLISTED {
             self.table.borrow_mut().remove(promise.slot());
             promise.set_slot(UNLISTED);
         }

@@ -138,15 +138,34 @@ impl<T: 'static, M: Mode> Child<T, M> {
         let phase = if outcome.is_ok() { FULFILLED } else { REJECTED };
         // SAFETY: the promise is one for a `T`.
         let head = unsafe { node.0.cast::<Head<T, M>>().as_ref() };
-        // SAFETY: the right to settle it is here, and it has not settled (invariant 2).
-        head.outcome.with_mut(|place| unsafe { **place = Some(outcome) });
-        let published = node.update(|state| Some(state.with_phase(phase)));
-        let (Ok(before) | Err(before)) = published;
-        if !before.list().is_null() || before.with_phase(phase).is_unhandled() {
-            M::tell(node);
-        } else if node.is_listed() {
-            M::unlist(&node);
+        // SAFETY: the right to settle it is here, and it has not settled (invariant 2). Nothing is there yet.
+        head.outcome.with_mut(|place| unsafe { place.write(ManuallyDrop::new(Some(outcome))) });
+        // SAFETY: no code of the user is run before the last use.
+        match unsafe { M::local(node.home()) } {
+            Some(local) if local.accepts() => {
+                // Settles it and takes the list, at once.
+                let (Ok(before) | Err(before)) =
+                    node.update(|state| Some(state.with_phase(phase).without_list()));
+                local.registry.remove(&node);
+                node.spread(before.with_phase(phase), local);
+            }
+            _ => Self::publish_elsewhere(node, phase),
         }
+    }
+
+    /// Settles it on another thread than the loop's, or after the end.
+    fn publish_elsewhere(node: Ref<M>, phase: usize) {
+        let (Ok(before) | Err(before)) = node.update(|state| Some(state.with_phase(phase)));
+        if !before.list().is_null() || before.with_phase(phase).is_unhandled() {
+            node.tell();
+        }
+    }
+
+    /// Leaves it pending: nobody has it, and nothing waits for it.
+    pub(super) fn forget(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `self` is not dropped, so this takes the reference over.
+        drop(unsafe { std::ptr::read(&raw const this.0) });
     }
 
     /// The loop has ended.

@@ -1,5 +1,7 @@
 //! The word that says how far a promise is; see [`node`](super::node).
 
+use std::ptr::null_mut;
+
 use super::mode::Mode;
 use super::node::Header;
 
@@ -55,6 +57,10 @@ impl<M: Mode> State<M> {
 
     pub(super) fn with_phase(self, phase: usize) -> Self {
         Self(self.0.map_addr(|address| address & !(PHASE | MARK) | phase))
+    }
+
+    pub(super) fn without_list(self) -> Self {
+        Self(null_mut::<Header<M>>().with_addr(self.tags()))
     }
 
     pub(super) fn marked(self) -> Self {

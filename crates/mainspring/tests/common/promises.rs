@@ -30,6 +30,8 @@ macro_rules! flavours {
             use {super::*, $crate::promising::shared::*};
             $($test)*
         }
+        // What is written for both kinds is more than this one needs.
+        #[allow(clippy::arc_with_non_send_sync, clippy::useless_conversion)]
         mod local {
             #[allow(unused_imports)]
             use {super::*, $crate::promising::local::*};

@@ -1,0 +1,26 @@
+//! Node: a script, in a process of its own.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::child;
+
+/// Which version there is, if there is one.
+pub fn version() -> Option<String> {
+    let output = Command::new("node").arg("--version").stderr(Stdio::null()).output().ok()?;
+    let version = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| version.trim().to_owned())
+}
+
+/// Runs as many rounds of a workload. Returns its figures, in nanoseconds: all of it, building, settling; or
+/// nothing if it takes too long.
+pub fn run(workload: &str, size: usize, rounds: usize) -> Option<[f64; 3]> {
+    let mut command = Command::new("node");
+    command.args(["-e", include_str!("node.js"), "--", workload]);
+    command.args([size.to_string(), rounds.to_string()]);
+    let (output, ended) = child::output(&mut command, &format!("Node at {workload}"));
+    let figures: Value = ended.then(|| serde_json::from_str(&output).expect("JSON"))?;
+    let figure = |name| figures[name].as_f64().expect("a number");
+    Some([figure("all"), figure("building"), figure("settling")])
+}

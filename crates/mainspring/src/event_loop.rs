@@ -220,7 +220,8 @@ impl EventLoop {
 
     /// Drives the loop until nothing is left that could cause a callback: no callback is queued, no
     /// [referenced](Cx::reference_timer) timer waits, no [referenced](Cx::reference_fd) descriptor is
-    /// registered, and no [`KeepAlive`](crate::KeepAlive) guard exists.
+    /// registered, no function given to [`promisify`](Handle::promisify) is waited for, and no
+    /// [`KeepAlive`](crate::KeepAlive) guard exists. Promises that are pending do not count.
     ///
     /// The loop does not terminate by this, and can be driven again. A task that another thread
     /// submits at the same time may stay queued until then.

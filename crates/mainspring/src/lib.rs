@@ -30,6 +30,8 @@
 //! * [`Cx`] is given to every callback, so that it can queue more. What is queued through it need not
 //!   be `Send`.
 //! * [`Builder`] sets budgets, marks, policies and hooks.
+//! * [`Promise`] is a value that is there later, for all threads; [`LocalPromise`] one for the loop's own.
+//!   [`promisify`](Handle::promisify) makes one of a function that blocks.
 //! * [`Watch`] says what to do when a descriptor is ready, for [`Cx::watch`]; [`Handle::register_fd`] is
 //!   the strict form, for any thread.
 //! * [`Performance`] is JavaScript's `performance`: marks, measures, and observers of them.
@@ -47,16 +49,19 @@
 //!    truth, on any thread.
 //! 3. **Checkpoints.** After each callback the `next_tick` queue and the microtasks are run, in turn,
 //!    until both are empty; a budget, which can be switched off, keeps them from starving the rest.
-//! 4. **Descriptors.** An event reaches the registration that it is for, or nobody: not the next owner of a
+//! 4. **Promises.** Handlers run as microtasks, never at once, in the order of attachment and otherwise in the
+//!    order of JavaScript's. Each runs once, or its promise is rejected because the loop has ended; no promise
+//!    is left pending by that. A rejection that nobody handles is reported, once.
+//! 5. **Descriptors.** An event reaches the registration that it is for, or nobody: not the next owner of a
 //!    number, not what was removed a moment ago. Any thread registers and removes, at once, also while the
 //!    loop is blocked. One that is always ready keeps nothing else from running.
-//! 5. **Nothing is lost.** A task that was accepted runs, unless the loop is closed, dropped, or its
+//! 6. **Nothing is lost.** A task that was accepted runs, unless the loop is closed, dropped, or its
 //!    shutdown runs out of time; then it is dropped, and counted. A task that was refused comes back
 //!    in the error.
-//! 6. **No wake-up is missed, and none is wasted.** A loop with nothing to do makes no system call. A
+//! 7. **No wake-up is missed, and none is wasted.** A loop with nothing to do makes no system call. A
 //!    submit to a loop that is awake makes none either; to one that sleeps, one, however many threads
 //!    submit.
-//! 7. **Panics stay where they are.** A callback that panics is reported, and the loop goes on with the
+//! 8. **Panics stay where they are.** A callback that panics is reported, and the loop goes on with the
 //!    next one; or the panic leaves the call that drives the loop, if you [say so](PanicPolicy).
 //!
 //! # Features

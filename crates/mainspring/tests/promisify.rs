@@ -27,7 +27,7 @@ use mainspring::{
     Panicked, Promise, PromiseState, Rejection, Shutdown, TimeoutError, VirtualClock, WaitError,
 };
 use promising::shared::outcome;
-use promising::{Bench, Oops, PATIENCE, describe};
+use promising::{Bench, Counted, Oops, PATIENCE, describe};
 
 suite![
     the_function_runs_on_a_worker_and_the_handler_on_the_loops_thread,
@@ -49,6 +49,7 @@ suite![
     a_close_by_the_worker_ends_a_shutdown_that_waits_for_it,
     a_second_shutdown_hurries_one_that_waits_for_a_worker,
     a_shutdown_by_a_worker_does_not_wait_for_itself,
+    a_worker_that_is_stuck_can_set_the_deadline_of_a_shutdown_that_waits_for_it,
     a_worker_can_ask_the_loop_while_a_shutdown_waits_for_it,
     a_handler_can_call_another_function_during_a_shutdown,
 ];
@@ -208,7 +209,7 @@ fn it_can_be_called_from_everywhere(variant: Variant) {
     thread.join().unwrap().unwrap();
 }
 
-// spec: PF-1, TK-3, IN-2
+// spec: PF-1, IN-1
 fn a_result_comes_before_external_tasks_and_is_not_refused_under_load(variant: Variant) {
     let event_loop = variant.builder().high_water_mark(3).build().unwrap();
     event_loop.turn(Duration::ZERO).unwrap();
@@ -1353,6 +1354,30 @@ fn a_shutdown_by_a_worker_does_not_wait_for_itself(variant: Variant) {
     gate.open();
 }
 
+// spec: PF-5, SD-2, F-26, F-27
+fn a_worker_that_is_stuck_can_set_the_deadline_of_a_shutdown_that_waits_for_it(variant: Variant) {
+    for _ in 0..20 {
+        let event_loop = variant.build();
+        let handle = event_loop.handle();
+        let (gate, inner) = (Gate::new(), handle.clone());
+        let theirs = gate.clone();
+        let promise = handle.promisify(&never(), move |_| {
+            await_termination(&inner);
+            // Nobody but the loop itself can keep to it.
+            let result = inner.shutdown(Duration::from_millis(2));
+            assert!(matches!(result, Err(Error::Terminated)));
+            theirs.pass();
+            fine(1)
+        });
+        let shutdown = shut_down_elsewhere(&handle, Deadline::NEVER);
+        event_loop.run().unwrap();
+        assert!(matches!(shutdown.join().unwrap(), Ok(Shutdown::Finished { dropped: 1 })));
+        drop(event_loop);
+        assert_eq!(after_the_end(&promise), terminated());
+        gate.open();
+    }
+}
+
 // spec: PF-5, SD-1, F-26
 fn a_worker_can_ask_the_loop_while_a_shutdown_waits_for_it(variant: Variant) {
     type Question = fn(&Handle) -> i32;
@@ -1742,6 +1767,37 @@ fn call_until_the_end(handle: &Handle, tracker: &Tracker, calls: &AtomicUsize) {
         }
         assert!(ran.load(Ordering::SeqCst) <= 1);
     }
+}
+
+// spec: PF-1, PR-8
+#[test]
+fn a_value_that_one_handler_asks_for_is_not_cloned() {
+    let bench = Bench::new();
+    let mut clones = 0;
+    for _ in 0..2000 {
+        let (value, counts) = Counted::new();
+        bench.cx().promisify(&never(), move |_| fine(value)).then(|_, value| drop(value));
+        bench.run_until_idle().unwrap();
+        clones += counts.clones();
+        wait_until(|| counts.alive() == 0);
+    }
+    assert_eq!(clones, 0);
+}
+
+// spec: PF-5, SD-2
+#[test]
+fn the_number_of_what_is_left_is_that_of_the_functions() {
+    let event_loop = EventLoop::builder().max_workers(1).build().unwrap();
+    let handle = event_loop.handle();
+    // Four functions; what waits for their promises is queued by the end itself.
+    let stuck = Stuck::new(&handle, &never());
+    let shutdown = shut_down_elsewhere(&handle, Duration::from_millis(20).into());
+    event_loop.run().unwrap();
+    match shutdown.join().unwrap() {
+        Err(Error::DeadlineExceeded { left }) => assert_eq!(left, 4),
+        other => panic!("{other:?}"),
+    }
+    stuck.check();
 }
 
 /// Counts what is allocated, by all threads.

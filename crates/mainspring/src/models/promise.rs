@@ -627,7 +627,7 @@ fn check_reports(fate: &Fate, handlers: usize) {
 // spec: PR-7
 #[test]
 fn a_rejection_is_handled_in_time_or_reported_and_then_taken_back() {
-    check_with("promise: reject, catch, drive", Bound::Preemptions(2), build_with_hooks, |stage| {
+    check_with("promise: reject, catch, drive", Bound::Preemptions(1), build_with_hooks, |stage| {
         let (promise, resolver) = stage.pair();
         stage.start(move |_, _| assert!(resolver.reject(fmt::Error)));
         stage.start(move |_, fate| drop(promise.catch(fate.catcher(0, is_reason))));

@@ -3,6 +3,7 @@
 //! The function of the user is stored in the promise that it is for, where a derived promise has its
 //! reaction, so that a job of the pool is a reference and a pointer.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -129,36 +130,30 @@ impl Drop for Hold {
 }
 
 thread_local! {
-    /// The loop whose errand this thread is on.
+    /// The loops whose errands this thread is on, innermost last.
     #[cfg_attr(not(loom), expect(clippy::missing_const_for_thread_local))]
-    static WORKING: std::cell::Cell<*const Shared> = std::cell::Cell::new(ptr::null());
+    static WORKING: RefCell<Vec<*const Shared>> = RefCell::new(Vec::new());
 }
 
 /// This thread is on an errand.
-struct Working {
-    before: *const Shared,
-}
+struct Working(());
 
 impl Working {
     fn new(shared: &Shared) -> Self {
-        let before = WORKING.try_with(|working| working.replace(shared)).unwrap_or(ptr::null());
-        Self { before }
-    }
-
-    fn is_for(shared: &Shared) -> bool {
-        WORKING.try_with(|working| ptr::eq(working.get(), shared)).unwrap_or(false)
+        let _ = WORKING.try_with(|working| working.borrow_mut().push(shared));
+        Self(())
     }
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
-        let _ = WORKING.try_with(|working| working.set(self.before));
+        let _ = WORKING.try_with(|working| working.borrow_mut().pop());
     }
 }
 
 /// Whether this thread is on an errand for this loop, whose end would wait for it.
 pub(crate) fn is_on_errand(shared: &Shared) -> bool {
-    Working::is_for(shared)
+    WORKING.try_with(|working| working.borrow().contains(&ptr::from_ref(shared))).unwrap_or(false)
 }
 
 /// See [`Handle::promisify`].
@@ -187,6 +182,8 @@ where
     let failure = match signal.reason() {
         // Aborted meanwhile: the function is never called.
         Some(reason) => Some((errand, reason)),
+        // The loop has ended.
+        None if !promise.is_undecided() => None,
         None => shared.workers.execute(shared, errand).err().map(|Refused { job, reason }| {
             let error = match reason {
                 Reason::Closed => Error::Terminated,

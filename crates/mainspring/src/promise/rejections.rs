@@ -93,14 +93,19 @@ fn report<M: Mode>(promise: &Ref<M>) -> Option<UnhandledRejection> {
 /// The capacity that is kept when there is nothing to report.
 const KEEP: usize = 1024;
 
+/// After so many checkpoints that had to stop, what is there counts as old.
+const STOPS: u32 = 16;
+
 /// What the end of the checkpoint has to look at, in order.
 pub(crate) struct Rejections {
     /// Promises that nobody had handled when they were rejected.
     rejected: RefCell<VecDeque<Tracked>>,
     /// Those that were reported, and then somebody handled them.
     handled: RefCell<VecDeque<PromiseId>>,
-    /// How many of the rejected ones were there when a checkpoint last had to stop.
+    /// How many of the rejected ones have waited for long.
     old: Cell<usize>,
+    /// How often a checkpoint had to stop since those were counted.
+    stops: Cell<u32>,
 }
 
 impl Rejections {
@@ -109,6 +114,7 @@ impl Rejections {
             rejected: RefCell::new(VecDeque::new()),
             handled: RefCell::new(VecDeque::new()),
             old: Cell::new(0),
+            stops: Cell::new(0),
         }
     }
 
@@ -170,11 +176,16 @@ impl Cx {
         }
     }
 
-    /// A checkpoint had to stop. What has waited since the one before is not put off again: the microtasks may
-    /// never come to their end.
+    /// A checkpoint had to stop, and goes on in the next tick. What has waited for many of them is not put off
+    /// again: the microtasks may never come to their end.
     #[cold]
     pub(crate) fn report_old_rejections(&self) {
         let rejections = &self.0.rejections;
+        let stops = rejections.stops.get() + 1;
+        rejections.stops.set(stops % STOPS);
+        if stops < STOPS {
+            return;
+        }
         for _ in 0..rejections.old.get() {
             if self.0.may_go_on() {
                 self.report_rejected();

@@ -47,7 +47,7 @@ use crate::{Cx, Handle};
 /// # Errors and panics
 ///
 /// A handler that can fail is given to [`try_then`](Self::try_then); its error rejects the derived promise. So
-/// does a panic, with [`Panicked`]; that is reported like the panic of any callback, too.
+/// does a panic, with [`Panicked`]; it is reported when it happens, like the panic of any callback.
 ///
 /// A promise that was rejected, and has no handler when the microtasks are done, is
 /// [reported](crate::Builder::on_unhandled_rejection).

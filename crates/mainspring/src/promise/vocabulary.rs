@@ -333,6 +333,31 @@ macro_rules! vocabulary {
                 )))
             }
 
+            /// Like [`finally`](Self::finally), for a function that gives a promise, which is waited for. If that one
+            /// is rejected, its reason replaces the outcome.
+            ///
+            /// ```
+            #[doc = concat!("use mainspring::{EventLoop, ", $promise, "};")]
+            ///
+            /// let event_loop = EventLoop::new()?;
+            #[doc = concat!("let closed = ", $promise, "::resolve(", $example, ", ());")]
+            #[doc = concat!($promise, "::resolve(", $example, ", 2)")]
+            ///     .and_finally(move |_| closed)
+            ///     .then(|_, n| assert_eq!(n, 2));
+            /// event_loop.run_until_idle()?;
+            /// # Ok::<(), mainspring::Error>(())
+            /// ```
+            pub fn and_finally<U, F>(&self, f: F) -> $Promise<T>
+            where
+                U: Clone + $($bound)* 'static,
+                F: FnOnce(&Cx) -> $Promise<U> + $($bound)* 'static,
+            {
+                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                    let after = f(cx).try_then(move |_, _| outcome);
+                    Verdict::Adopt(after.base, Child::adopt)
+                })))
+            }
+
             /// Derives a promise for what `f` makes of the outcome, whichever it is: the `then` of JavaScript
             /// with two functions.
             ///
@@ -354,6 +379,30 @@ macro_rules! vocabulary {
             {
                 $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     Verdict::Settle(f(cx, outcome).map_err(Into::into))
+                })))
+            }
+
+            /// Like [`handle`](Self::handle), for a function that gives a promise: the derived promise settles as that
+            /// one does.
+            ///
+            /// ```
+            #[doc = concat!("use mainspring::{EventLoop, ", $promise, "};")]
+            ///
+            /// let event_loop = EventLoop::new()?;
+            #[doc = concat!("let other = ", $promise, "::resolve(", $example, ", 5);")]
+            #[doc = concat!($promise, "::resolve(", $example, ", 2)")]
+            ///     .and_handle(move |_, outcome| if outcome.is_ok_and(|n| n < 3) { other } else { unreachable!() })
+            ///     .then(|_, n| assert_eq!(n, 5));
+            /// event_loop.run_until_idle()?;
+            /// # Ok::<(), mainspring::Error>(())
+            /// ```
+            pub fn and_handle<U, F>(&self, f: F) -> $Promise<U>
+            where
+                U: Clone + $($bound)* 'static,
+                F: FnOnce(&Cx, Result<T, $Reason>) -> $Promise<U> + $($bound)* 'static,
+            {
+                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                    Verdict::Adopt(f(cx, outcome).base, Child::adopt)
                 })))
             }
 

@@ -930,7 +930,10 @@ fn functions_are_started_in_the_order_of_the_calls() {
     drop(blocked(&bench.handle(), &never(), &gate));
     for i in 0..1000 {
         let log = log.clone();
-        let f = move |_: &AbortSignal| fine(log.push(i));
+        let f = move |_: &AbortSignal| {
+            log.push(i);
+            fine(())
+        };
         if i % 2 == 0 {
             drop(bench.cx().promisify(&never(), f));
         } else {
@@ -1346,7 +1349,8 @@ fn a_shutdown_by_a_worker_does_not_wait_for_itself(variant: Variant) {
     let stuck = blocked(&handle, &never(), &gate);
     drop(handle.promisify(&never(), move |_| {
         wait_until(|| inner.state() != LoopState::Awake);
-        fine(inner.shutdown(Duration::from_millis(20)).map(drop).unwrap())
+        assert_eq!(inner.shutdown(Duration::from_millis(20)).unwrap(), Shutdown::Begun);
+        fine(())
     }));
     event_loop.run().unwrap();
     drop(event_loop);
@@ -1769,7 +1773,7 @@ fn call_until_the_end(handle: &Handle, tracker: &Tracker, calls: &AtomicUsize) {
     }
 }
 
-// spec: PF-1, PR-8
+// spec: PF-1
 #[test]
 fn a_value_that_one_handler_asks_for_is_not_cloned() {
     let bench = Bench::new();
@@ -1963,7 +1967,7 @@ fn two_hundred_loops_leave_neither_threads_nor_memory() {
                 // A worker that decides at this moment has yet to do so.
                 until("it settles", || promise.state() != PromiseState::Pending);
             }
-            if life % 2 == 0 {
+            if life.is_multiple_of(2) {
                 // The last reference to the loop may be the worker's.
                 drop((promises, controller));
                 gate.open();

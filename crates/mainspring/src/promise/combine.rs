@@ -115,9 +115,7 @@ impl<T, V, U: 'static, M: Mode> Part<T, V, U, M> {
         // Dropped at the end of this function, outside of the lock, if the decision was made before.
         let mut outcome = Some(outcome);
         let decided = self.gather.with(|gather| {
-            if gather.settler.is_none() {
-                return None;
-            }
+            gather.settler.as_ref()?;
             let decision = (self.step)(gather, self.index, outcome.take()?)?;
             Some((gather.settler.take()?, decision, std::mem::take(&mut gather.parts)))
         });

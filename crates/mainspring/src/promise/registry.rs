@@ -172,16 +172,6 @@ impl Registry {
         table.arrivals.for_each(|weak| end(&weak));
         table.slots.into_iter().for_each(Listed::end);
     }
-
-    #[cfg(all(test, not(loom)))]
-    pub(super) fn len(&self) -> usize {
-        self.table.borrow().taken
-    }
-
-    #[cfg(all(test, not(loom)))]
-    pub(super) fn capacity(&self) -> usize {
-        self.table.borrow().slots.capacity()
-    }
 }
 
 impl Table {
@@ -357,5 +347,161 @@ impl Iterator for Chain {
 impl Drop for Chain {
     fn drop(&mut self) {
         self.for_each(drop);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{EventLoop, LocalPromise, LocalResolver, Promise, Resolver};
+
+    /// A loop that has been driven, so that promises made on its thread go into the table.
+    fn driven() -> EventLoop {
+        let event_loop = EventLoop::new().unwrap();
+        event_loop.turn(Duration::ZERO).unwrap();
+        event_loop
+    }
+
+    fn with_table<T>(event_loop: &EventLoop, f: impl FnOnce(&mut Table) -> T) -> T {
+        f(&mut event_loop.cx().0.registry.table.borrow_mut())
+    }
+
+    fn taken(event_loop: &EventLoop) -> usize {
+        with_table(event_loop, |table| table.taken)
+    }
+
+    fn tick(event_loop: &EventLoop) {
+        event_loop.turn(Duration::ZERO).unwrap();
+    }
+
+    /// Listed promises, with nothing left to be looked at because they are new.
+    fn listed(event_loop: &EventLoop, n: usize) -> Vec<(Promise<u8>, Resolver<u8>)> {
+        let promises: Vec<_> =
+            (0..n).map(|_| Promise::with_resolvers(&event_loop.handle())).collect();
+        with_table(event_loop, |table| {
+            table.debt = 0;
+            table.cursor = 0;
+        });
+        assert_eq!(taken(event_loop), n);
+        promises
+    }
+
+    fn elsewhere(f: impl FnOnce() + Send) {
+        std::thread::scope(|scope| scope.spawn(f).join().unwrap());
+    }
+
+    // spec: RG-1, RG-2, D13, D15
+    #[test]
+    fn each_tick_looks_at_twenty_entries_and_a_cycle_at_each_entry_once() {
+        for keep in [true, false] {
+            let event_loop = driven();
+            let mut promises = listed(&event_loop, 200);
+            // Every other one is done, on another thread, which does not touch the table.
+            let done: Vec<_> = (0..100).map(|i| promises.remove(i)).collect();
+            elsewhere(|| done.iter().for_each(|(_, resolver)| assert!(resolver.resolve(7))));
+            let _kept = keep.then_some(done);
+            assert_eq!(taken(&event_loop), 200);
+            for ticks in 1..=10 {
+                tick(&event_loop);
+                assert_eq!(taken(&event_loop), 200 - 10 * ticks);
+                assert_eq!(with_table(&event_loop, |table| table.cursor), 20 * ticks);
+            }
+            for _ in 0..30 {
+                tick(&event_loop);
+            }
+            assert_eq!(taken(&event_loop), 100, "those that are pending stay");
+        }
+    }
+
+    // spec: RG-2
+    #[test]
+    fn new_promises_are_looked_at_beside_the_twenty() {
+        let event_loop = driven();
+        let promises = listed(&event_loop, 200);
+        with_table(&event_loop, |table| table.debt = 150);
+        elsewhere(|| promises.iter().for_each(|(_, resolver)| assert!(resolver.resolve(7))));
+        tick(&event_loop);
+        assert_eq!(taken(&event_loop), 30);
+    }
+
+    // spec: RG-1
+    #[test]
+    fn what_settles_on_the_loops_thread_leaves_at_once() {
+        let event_loop = driven();
+        let (_promise, resolver) = LocalPromise::with_resolvers(event_loop.cx());
+        let (_other, other_resolver) = Promise::with_resolvers(&event_loop.handle());
+        assert_eq!(taken(&event_loop), 2);
+        resolver.resolve(1);
+        assert_eq!(taken(&event_loop), 1);
+        drop::<Resolver<u8>>(other_resolver);
+        assert_eq!(taken(&event_loop), 0);
+    }
+
+    // spec: RG-3, D11, D20, F-16
+    #[test]
+    fn the_table_is_renewed_after_a_cycle_that_leaves_it_below_a_quarter() {
+        let pending = |event_loop: &EventLoop, n: usize| -> Vec<(_, LocalResolver<u8>)> {
+            (0..n).map(|_| LocalPromise::with_resolvers(event_loop.cx())).collect()
+        };
+        let cycle = |event_loop: &EventLoop| {
+            with_table(event_loop, |table| {
+                table.cursor = table.slots.len() - 1;
+                table.debt = 0;
+            });
+            tick(event_loop);
+            with_table(event_loop, |table| table.slots.capacity())
+        };
+        let event_loop = driven();
+        let mut promises = pending(&event_loop, 1024);
+        promises.truncate(256);
+        assert!(cycle(&event_loop) >= 1024, "a quarter is not below a quarter");
+        promises.truncate(255);
+        assert!((255..=512).contains(&cycle(&event_loop)), "renewed");
+        assert_eq!(taken(&event_loop), 255);
+        // They are where the table has them now.
+        promises.truncate(1);
+        assert_eq!(taken(&event_loop), 1);
+        let event_loop = driven();
+        let mut promises = pending(&event_loop, 256);
+        promises.clear();
+        assert!(cycle(&event_loop) >= 256, "a small table is kept");
+    }
+
+    // spec: RG-1
+    #[test]
+    fn newcomers_are_taken_over_by_a_tick_unless_they_are_done() {
+        let event_loop = driven();
+        let handle = event_loop.handle();
+        let kept = std::thread::spawn(move || {
+            let kept = Promise::<u8>::with_resolvers(&handle);
+            for _ in 0..10 {
+                drop(Promise::<u8>::with_resolvers(&handle));
+            }
+            kept
+        });
+        let kept = kept.join().unwrap();
+        assert_eq!(taken(&event_loop), 0);
+        tick(&event_loop);
+        assert_eq!(taken(&event_loop), 1);
+        drop(kept);
+        assert_eq!(taken(&event_loop), 0);
+    }
+
+    // spec: RG-4
+    #[test]
+    fn the_end_rejects_what_is_in_the_table_and_what_is_new() {
+        let event_loop = driven();
+        let handle = event_loop.handle();
+        let here = Promise::<u8>::with_resolvers(&handle);
+        let there = std::thread::spawn(move || Promise::<u8>::with_resolvers(&handle));
+        let there = there.join().unwrap();
+        drop(event_loop);
+        for (promise, resolver) in [here, there] {
+            let reason = promise.wait(Duration::ZERO).unwrap_err().to_string();
+            assert!(reason.contains("terminated"), "{reason}");
+            assert!(!resolver.resolve(1));
+        }
     }
 }

@@ -382,7 +382,7 @@ fn futures_are_driven_by_an_executor_on_another_thread(variant: Variant) {
     thread.join().unwrap().unwrap();
 }
 
-// spec: PR-6
+// spec: PR-6, D19
 #[test]
 fn each_call_gives_a_fresh_channel() {
     let bench = Bench::new();

@@ -2,13 +2,14 @@
 //!
 //! Proved: of an abort, a result and the end of the loop one decides, whether the function was started or not, and
 //! the promise settles once, with the outcome of that one; a function is called at most once, and not after an abort
-//! that came before; it, its value and the reason are dropped once; a loop is idle when all was handled, and not before.
+//! that came before; it and its value are dropped once; a loop is idle when all was handled, and not before.
 //! A shutdown waits for what is under way, and is told when that ends, when something is queued meanwhile, and when
 //! somebody loses patience. A call that races with the end is carried out or refused, and no worker stays.
 //!
-//! Bounded: one worker, one function by each of one or two threads. The main thread does nothing but join.
+//! Up to two preemptions with one other thread that waits, up to one otherwise. Bounded: one worker, two functions.
 
 use loom::thread;
+use std::cell::Cell;
 use std::sync::atomic::AtomicUsize as Counter;
 use std::sync::atomic::Ordering::Relaxed as Count;
 use std::sync::{Arc, Mutex};
@@ -70,6 +71,11 @@ impl Outcome {
             other => panic!("{other:?}"),
         }
     }
+}
+
+std::thread_local! {
+    /// How many records there are. An execution has one real thread.
+    static RECORDS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// A value that is counted. There are no clones: it is behind an `Arc`.
@@ -140,6 +146,8 @@ fn build() -> EventLoop {
 /// A worker cannot be joined, and may be the last to have the loop; loom does not see the order of reference counts
 /// of the standard library. So one reference is never given back.
 fn with_loop(model: impl FnOnce(EventLoop, &Arc<Record>) + Send + 'static) {
+    // All that was counted in the execution before has its record.
+    RECORDS.with(|records| assert_eq!(records.replace(1), 0, "something is never dropped"));
     let record = Arc::new(Record::default());
     let inner = Arc::clone(&record);
     let thread = thread::spawn(move || {
@@ -153,6 +161,7 @@ fn with_loop(model: impl FnOnce(EventLoop, &Arc<Record>) + Send + 'static) {
 /// Checks at the end of an execution, in whichever thread that is, that nothing is left.
 impl Drop for Record {
     fn drop(&mut self) {
+        RECORDS.with(|records| records.set(0));
         if !std::thread::panicking() {
             assert_eq!(self.alive.load(Count), 0, "all is dropped");
             assert!(self.called.load(Count) <= self.most.load(Count).max(1));

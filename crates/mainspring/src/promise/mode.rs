@@ -1,15 +1,17 @@
 //! The two kinds of promises, and what tells them apart: whether they are counted and settled with
 //! atomic operations, and what they know of their loop. The rest of the code is the same for both.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::job::{self, Job};
+use super::job::{AnyJob, Job};
 use super::node::Header;
 use super::readers::Reading;
 use super::reference::{Ref, Weak};
 use super::registry::Listed;
 use super::rejection::{LocalRejection, Rejection};
+use super::rejections::Tracked;
 use crate::local::Local;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, lock};
 use crate::{Cx, Handle};
@@ -26,15 +28,14 @@ pub(crate) trait Mode: Sized + 'static {
     type Rejection: Clone + From<Rejection> + Into<LocalRejection> + 'static;
     /// A value that several reactions have in common.
     type Common<T>: Common<T>;
+    /// What keeps other threads from reading values at the same time, at the end of the loop or after it.
+    type Alone<'a>;
 
     /// Whether the loop's thread is the present one.
     fn is_on_loop(home: &Self::Home) -> bool;
 
     /// Whether the loop has come to its end, so that nothing is run any more.
     fn has_ended(home: &Self::Home) -> bool;
-
-    /// What keeps other threads from reading values at the same time, at the end of the loop or after it.
-    type Alone<'a>;
 
     /// The right to read values, on the loop's thread, or after the loop's end on any.
     fn alone(home: &Self::Home) -> Option<Self::Alone<'_>>;
@@ -66,9 +67,9 @@ pub(crate) trait Mode: Sized + 'static {
     fn handled_late(node: &Ref<Self>);
 
     /// Names the kind in the types that hold both.
-    fn job(job: Job<Self>) -> job::AnyJob;
+    fn job(job: Job<Self>) -> AnyJob;
     fn list(weak: Weak<Self>) -> Listed;
-    fn reference(node: Ref<Self>) -> super::rejections::Tracked;
+    fn reference(node: Ref<Self>) -> Tracked;
 }
 
 /// A kind whose promises may hold a `T`.
@@ -88,7 +89,8 @@ impl Mode for LoopBound {
     type Link = Cell<*mut Header<Self>>;
     type Home = Cx;
     type Rejection = LocalRejection;
-    type Common<T> = Rc<std::cell::RefCell<T>>;
+    type Common<T> = Rc<RefCell<T>>;
+    type Alone<'a> = ();
 
     #[inline]
     fn is_on_loop(_: &Cx) -> bool {
@@ -98,8 +100,6 @@ impl Mode for LoopBound {
     fn has_ended(home: &Cx) -> bool {
         !home.0.accepts()
     }
-
-    type Alone<'a> = ();
 
     fn alone(_: &Cx) -> Option<()> {
         Some(())
@@ -131,16 +131,16 @@ impl Mode for LoopBound {
         node.home().0.rejections.handled(&node.home().0, node.id());
     }
 
-    fn job(job: Job<Self>) -> job::AnyJob {
-        job::AnyJob::LoopBound(job)
+    fn job(job: Job<Self>) -> AnyJob {
+        AnyJob::LoopBound(job)
     }
 
     fn list(weak: Weak<Self>) -> Listed {
         Listed::LoopBound(weak)
     }
 
-    fn reference(node: Ref<Self>) -> super::rejections::Tracked {
-        super::rejections::Tracked::LoopBound(node)
+    fn reference(node: Ref<Self>) -> Tracked {
+        Tracked::LoopBound(node)
     }
 }
 
@@ -149,7 +149,8 @@ impl Mode for Shareable {
     type Link = AtomicPtr<Header<Self>>;
     type Home = Handle;
     type Rejection = Rejection;
-    type Common<T> = std::sync::Arc<Mutex<T>>;
+    type Common<T> = Arc<Mutex<T>>;
+    type Alone<'a> = Reading<'a>;
 
     #[inline]
     fn is_on_loop(home: &Handle) -> bool {
@@ -159,8 +160,6 @@ impl Mode for Shareable {
     fn has_ended(home: &Handle) -> bool {
         home.0.state() == crate::LoopState::Terminated
     }
-
-    type Alone<'a> = Reading<'a>;
 
     fn alone(home: &Handle) -> Option<Reading<'_>> {
         // The loop's thread may be the last one to run handlers. It is here only when that is over; others
@@ -218,16 +217,16 @@ impl Mode for Shareable {
         drop(node.home().submit_internal(move |cx| cx.0.rejections.handled(&cx.0, id)));
     }
 
-    fn job(job: Job<Self>) -> job::AnyJob {
-        job::AnyJob::Shareable(job)
+    fn job(job: Job<Self>) -> AnyJob {
+        AnyJob::Shareable(job)
     }
 
     fn list(weak: Weak<Self>) -> Listed {
         Listed::Shareable(weak)
     }
 
-    fn reference(node: Ref<Self>) -> super::rejections::Tracked {
-        super::rejections::Tracked::Shareable(node)
+    fn reference(node: Ref<Self>) -> Tracked {
+        Tracked::Shareable(node)
     }
 }
 
@@ -371,16 +370,16 @@ pub(crate) trait Common<T>: Clone {
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R;
 }
 
-impl<T> Common<T> for Rc<std::cell::RefCell<T>> {
+impl<T> Common<T> for Rc<RefCell<T>> {
     fn wrap(value: T) -> Self {
-        Self::new(std::cell::RefCell::new(value))
+        Self::new(RefCell::new(value))
     }
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.borrow_mut())
     }
 }
 
-impl<T> Common<T> for std::sync::Arc<Mutex<T>> {
+impl<T> Common<T> for Arc<Mutex<T>> {
     fn wrap(value: T) -> Self {
         Self::new(Mutex::new(value))
     }

@@ -151,6 +151,6 @@ flavours! {
         }
         turn_until_quiet(&event_loop);
         let grown = bytes() - before;
-        assert!(grown < 400_000, "{grown} bytes are left");
+        assert!(grown < LEFT / 3, "{grown} bytes are left");
     }
 }

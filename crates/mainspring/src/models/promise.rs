@@ -68,7 +68,7 @@ std::thread_local! {
 impl Ledger {
     /// Whether it may be that of a promise.
     fn concerns(&self, layout: Layout) -> bool {
-        self.is_open.get() && layout.align() == 16 && layout.size() % 16 == 0
+        self.is_open.get() && layout.align() == 16 && layout.size().is_multiple_of(16)
     }
 
     fn note(&self, memory: *mut u8, layout: Layout) {

@@ -108,7 +108,6 @@ impl<P, M: Mode> Parent<P, M> {
     }
 }
 
-#[cfg(not(loom))]
 impl<T: Clone> Base<T, super::mode::Shareable> {
     /// The outcome, if it has settled and the loop has come to its end, so that nobody waits for anything.
     pub(super) fn final_outcome(&self) -> Option<Result<T, Rejection>> {

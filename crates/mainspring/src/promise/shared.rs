@@ -91,7 +91,6 @@ vocabulary! {
     bounds: [Send +],
 }
 
-#[cfg(not(loom))]
 mod blocking {
     use std::sync::Arc;
     use std::sync::mpsc::{Receiver, sync_channel};

@@ -295,9 +295,12 @@ fn a_value_is_read_by_one_thread_at_a_time_while_another_one_ends_the_loop() {
         let reads = Arc::<Reads>::default();
         let promise = Promise::resolve(&handle, Exclusive(Arc::clone(&reads), Cell::new(0)));
         // The more there is to drop, the longer the loop is about to end.
-        for _ in 0..20_000 {
-            handle.queue_microtask(|_| ()).unwrap();
-        }
+        let fill = handle.clone();
+        must_return(move || {
+            for _ in 0..20_000 {
+                fill.queue_microtask(|_| ()).unwrap();
+            }
+        });
         thread::scope(|scope| {
             scope.spawn(|| {
                 handle.close();

@@ -110,13 +110,6 @@ fn promises_that_are_settled_while_the_loop_sleeps_do_not_pile_up() {
 }
 
 // Each tick took some over, and there were too few ticks.
-// spec: RG-1, RG-2, PR-4
-#[test]
-fn a_burst_from_another_thread_is_forgotten_before_the_loop_sleeps() {
-    settled_while_the_loop_sleeps(Some(1024), true);
-}
-
-// The same.
 // spec: RG-1, RG-2, PR-4, MT-3
 #[test]
 fn a_burst_that_is_served_in_one_tick_is_forgotten_before_the_loop_sleeps() {

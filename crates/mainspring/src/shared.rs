@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     fast_path: AtomicU8,
     /// When to stop running what is queued, in real time. The greatest number for never.
     deadline: AtomicI64,
+    /// What was left when the loop began to drop it. The greatest number before that.
+    forsaken: AtomicUsize,
     outcome: Mutex<Option<Outcome>>,
     ended: Condvar,
 }
@@ -80,6 +82,7 @@ impl Shared {
             woken: AtomicBool::new(false),
             fast_path: AtomicU8::new(config.fast_path as u8),
             deadline: AtomicI64::new(i64::MAX),
+            forsaken: AtomicUsize::new(usize::MAX),
             outcome: Mutex::new(None),
             ended: Condvar::new(),
         }
@@ -134,9 +137,21 @@ impl Shared {
             + self.aside.load(Ordering::Relaxed)
     }
 
-    /// Callbacks that wait in any queue, and errands that are under way.
+    /// Callbacks that wait in any queue, and errands that are under way; or those that were when the loop
+    /// began to drop them.
     pub(crate) fn left(&self) -> usize {
-        self.pending() + self.workers.busy()
+        let now = self.pending() + self.workers.busy();
+        // In this order: if nothing was dropped until here, the number is the one before.
+        match self.forsaken.load(Ordering::Acquire) {
+            usize::MAX => now,
+            forsaken => forsaken,
+        }
+    }
+
+    /// The loop begins to drop what is left.
+    pub(crate) fn forsake(&self) {
+        // Release: the partner is the Acquire in `left`. Who sees less than there was sees this.
+        self.forsaken.store(self.left(), Ordering::Release);
     }
 
     /// Begins termination: external tasks and timers are refused from now on.

@@ -178,6 +178,7 @@ impl Cx {
         self.drain();
         let at = Instant::now();
         let busy = shared.workers.busy();
+        shared.forsake();
         let dropped = busy + local.drop_queued();
         shared.sleep.close_source();
         shared.complete(Outcome { dropped, at });

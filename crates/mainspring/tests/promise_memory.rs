@@ -110,7 +110,7 @@ fn allocations() -> usize {
 const BURST: usize = 1_000_000;
 
 /// So many of each kind that is to be tested; fewer without optimisation, where all would take minutes.
-const MANY: usize = if cfg!(debug_assertions) { BURST / 10 } else { BURST };
+const MANY: usize = if cfg!(debug_assertions) { BURST / 20 } else { BURST };
 
 /// What may be left of it.
 const LEFT: isize = 64 * 1024;
@@ -120,7 +120,7 @@ const SPARES: isize = 2 * 65 * 7 * 1024 + 2 * 65 * 8;
 
 /// The steady state: so many at a time, so often.
 const BATCH: usize = 10_000;
-const BATCHES: usize = if cfg!(debug_assertions) { 50 } else { 1_000 };
+const BATCHES: usize = if cfg!(debug_assertions) { 30 } else { 1_000 };
 
 /// Turns the loop until no more than `LEFT` bytes are left. A tick looks at about 20 entries of the
 /// registry, so after a fifth of a burst it has looked at all of it, several times.
@@ -370,7 +370,7 @@ flavours! {
                 .unwrap();
             let cx = event_loop.cx();
             let mut before = 0;
-            for round in 0..200 {
+            for round in 0..BATCHES.min(200) {
                 if round == 10 {
                     before = bytes();
                 }

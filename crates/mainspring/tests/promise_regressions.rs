@@ -189,7 +189,7 @@ flavours! {
     }
 
     // They came in the order of their occurrence; those of shared promises a tick late.
-    // spec: PR-7, JS-3
+    // spec: PR-7
     #[test]
     fn a_late_handler_is_reported_before_new_rejections_as_in_node() {
         let bench = Bench::new();

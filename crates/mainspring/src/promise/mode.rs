@@ -13,7 +13,7 @@ use super::registry::Listed;
 use super::rejection::{LocalRejection, Rejection};
 use super::rejections::Tracked;
 use crate::local::Local;
-use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, lock};
+use crate::sync::{AtomicPtr, AtomicU32, Mutex, Ordering, lock};
 use crate::{Cx, Handle};
 
 /// A kind of promises.
@@ -85,7 +85,7 @@ impl<T> Carries<T> for LoopBound {}
 impl<T: Send> Carries<T> for Shareable {}
 
 impl Mode for LoopBound {
-    type Count = Cell<usize>;
+    type Count = Cell<u32>;
     type Link = Cell<*mut Header<Self>>;
     type Home = Cx;
     type Rejection = LocalRejection;
@@ -145,7 +145,7 @@ impl Mode for LoopBound {
 }
 
 impl Mode for Shareable {
-    type Count = AtomicUsize;
+    type Count = AtomicU32;
     type Link = AtomicPtr<Header<Self>>;
     type Home = Handle;
     type Rejection = Rejection;
@@ -251,32 +251,32 @@ impl Drop for Drain {
 
 /// A number that counts references.
 pub(crate) trait Count {
-    fn new(n: usize) -> Self;
-    fn load(&self, order: Ordering) -> usize;
+    fn new(n: u32) -> Self;
+    fn load(&self, order: Ordering) -> u32;
     /// Adds one, and returns what was there.
-    fn add(&self) -> usize;
+    fn add(&self) -> u32;
     /// Subtracts one, and returns what was there.
-    fn sub(&self, order: Ordering) -> usize;
+    fn sub(&self, order: Ordering) -> u32;
     /// Adds one unless it is zero. Tells whether it was not.
     fn add_unless_zero(&self) -> bool;
     /// Makes what others did before they subtracted visible.
     fn fence();
 }
 
-impl Count for Cell<usize> {
-    fn new(n: usize) -> Self {
+impl Count for Cell<u32> {
+    fn new(n: u32) -> Self {
         Self::new(n)
     }
     #[inline]
-    fn load(&self, _: Ordering) -> usize {
+    fn load(&self, _: Ordering) -> u32 {
         self.get()
     }
     #[inline]
-    fn add(&self) -> usize {
+    fn add(&self) -> u32 {
         self.replace(self.get() + 1)
     }
     #[inline]
-    fn sub(&self, _: Ordering) -> usize {
+    fn sub(&self, _: Ordering) -> u32 {
         self.replace(self.get() - 1)
     }
     fn add_unless_zero(&self) -> bool {
@@ -289,25 +289,25 @@ impl Count for Cell<usize> {
     fn fence() {}
 }
 
-impl Count for AtomicUsize {
-    fn new(n: usize) -> Self {
+impl Count for AtomicU32 {
+    fn new(n: u32) -> Self {
         Self::new(n)
     }
     #[inline]
-    fn load(&self, order: Ordering) -> usize {
+    fn load(&self, order: Ordering) -> u32 {
         self.load(order)
     }
     #[inline]
-    fn add(&self) -> usize {
+    fn add(&self) -> u32 {
         // Relaxed: whoever adds one has one already.
         self.fetch_add(1, Ordering::Relaxed)
     }
     #[inline]
-    fn sub(&self, order: Ordering) -> usize {
+    fn sub(&self, order: Ordering) -> u32 {
         self.fetch_sub(1, order)
     }
     fn add_unless_zero(&self) -> bool {
-        let more = |n: usize| (n != 0).then_some(n + 1);
+        let more = |n: u32| (n != 0).then_some(n + 1);
         self.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_ok()
     }
     #[inline]

@@ -155,7 +155,7 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
         home: M::Home,
         reaction: Option<R>,
         outcome: Option<Outcome<T, M>>,
-        references: usize,
+        references: u32,
     ) -> NonNull<Header<M>> {
         let phase = match &outcome {
             None => PENDING,

@@ -217,7 +217,7 @@ impl<M: Mode> Ref<M> {
 impl<M: Mode> Clone for Ref<M> {
     #[inline]
     fn clone(&self) -> Self {
-        if self.header().strong.add() > isize::MAX as usize {
+        if self.header().strong.add() > i32::MAX as u32 {
             // Somebody leaks references, and goes on until the count is wrong.
             std::process::abort();
         }

@@ -18,6 +18,11 @@
 //! Nor is a thread that has left the pool joined: destructors of its thread-local values are code of
 //! the user, and may block.
 //!
+//! # Why not the `blocking` crate
+//!
+//! That is one pool for the process, which cannot be ended nor waited for; and it starts a thread for each few
+//! jobs that wait, however quick they are. `bench/run promises` has it beside this one, as smol's.
+//!
 //! # Cost
 //!
 //! The pool allocates nothing for a job: it is stored as it is, in chunks that are used again. What a job

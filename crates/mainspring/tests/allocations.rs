@@ -1,73 +1,24 @@
 //! In the steady state nothing is allocated: counted by the allocator.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "common/counting.rs"]
+mod counting;
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
+use counting::{alone, count};
 use mainspring::{Cx, EventLoop};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    /// Whether this thread's allocations count: the test harness has threads of its own.
-    static COUNTED: Cell<bool> = const { Cell::new(false) };
-}
-
-fn note() {
-    if COUNTED.get() {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note();
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note();
-        // SAFETY: the caller's.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note();
-        // SAFETY: the caller's.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Allocations of the current thread during `action`, and of others that are counted.
 fn allocations(action: impl FnOnce()) -> usize {
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
-    COUNTED.set(true);
+    let before = counting::allocations();
+    count(true);
     action();
-    COUNTED.set(false);
-    ALLOCATIONS.load(Ordering::Relaxed) - before
-}
-
-/// One test after the other: they share the counter.
-static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    count(false);
+    counting::allocations() - before
 }
 
 /// Submits `tasks` tasks made by `make` from another thread, never more than 500 ahead of the loop,
@@ -83,17 +34,17 @@ where
         let start = Arc::clone(&start);
         thread::spawn(move || {
             start.wait();
-            COUNTED.set(true);
+            count(true);
             for n in 0..tasks {
                 while n - ran.load(Ordering::Relaxed) > 500 {
                     thread::yield_now();
                 }
                 handle.submit(make(ran)).unwrap();
             }
-            COUNTED.set(false);
+            count(false);
         })
     };
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = counting::allocations();
     start.wait();
     allocations(|| {
         while ran.load(Ordering::Relaxed) < tasks {
@@ -101,7 +52,7 @@ where
         }
     });
     producer.join().unwrap();
-    ALLOCATIONS.load(Ordering::Relaxed) - before
+    counting::allocations() - before
 }
 
 fn six_words(ran: &'static AtomicU64) -> impl FnOnce(&Cx) + Send + 'static {
@@ -205,21 +156,21 @@ fn microtasks_from_other_threads_allocate_nothing() {
     let round = || {
         let handle = event_loop.handle();
         let thread = thread::spawn(move || {
-            COUNTED.set(true);
+            count(true);
             for _ in 0..4_000 {
                 handle.queue_microtask(|_| ()).unwrap();
             }
-            COUNTED.set(false);
+            count(false);
         });
         thread.join().unwrap();
     };
     round();
     event_loop.run_until_idle().unwrap();
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = counting::allocations();
     round();
     let allocated = allocations(|| event_loop.run_until_idle().unwrap());
     assert_eq!(allocated, 0);
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(counting::allocations() - before, 0);
 }
 
 // spec: D14

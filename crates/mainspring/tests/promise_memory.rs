@@ -1,109 +1,35 @@
 //! What promises cost in memory, and that they give it back: counted by the allocator.
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 #[path = "common/promises.rs"]
 mod promising;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use common::turn_until_quiet;
+use counting::{allocations, bytes, count, counted};
 use mainspring::{EventLoop, Handle, Promise, PromiseState};
 use promising::{CountingWaker, Oops, poll};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-static BYTES: AtomicIsize = AtomicIsize::new(0);
-
-thread_local! {
-    /// Whether this thread's allocations count: the test harness has threads of its own.
-    static COUNTED: Cell<bool> = const { Cell::new(false) };
-}
-
-fn note(bytes: isize, allocations: usize) {
-    if COUNTED.get() {
-        BYTES.fetch_add(bytes, Ordering::Relaxed);
-        ALLOCATIONS.fetch_add(allocations, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size() as isize, 1);
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        note(-(layout.size() as isize), 0);
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(size as isize - layout.size() as isize, 1);
-        // SAFETY: the caller's.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note(layout.size() as isize, 1);
-        // SAFETY: the caller's.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// One test after the other: they share the counters.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// Counts what this thread does.
-fn counted<R>(test: impl FnOnce() -> R) -> R {
-    /// Also after a panic, before another test begins.
-    struct Reset;
-    impl Drop for Reset {
-        fn drop(&mut self) {
-            COUNTED.set(false);
-        }
-    }
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let _reset = Reset;
-    COUNTED.set(true);
-    test()
-}
 
 /// Does something on another thread, which is counted, too.
 fn elsewhere<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     // What belongs to the thread itself is made and dropped by different threads.
-    COUNTED.set(false);
+    count(false);
     let result = thread::scope(|scope| {
         scope
             .spawn(|| {
-                COUNTED.set(true);
+                count(true);
                 let result = f();
-                COUNTED.set(false);
+                count(false);
                 result
             })
             .join()
             .unwrap()
     });
-    COUNTED.set(true);
+    count(true);
     result
-}
-
-fn bytes() -> isize {
-    BYTES.load(Ordering::Relaxed)
-}
-
-fn allocations() -> usize {
-    ALLOCATIONS.load(Ordering::Relaxed)
 }
 
 /// A burst.
@@ -436,22 +362,22 @@ flavours! {
 /// Drives the loop until `f`, on another thread, has returned.
 fn while_driven<R: Send>(event_loop: &EventLoop, f: impl FnOnce(&Handle) -> R + Send) -> R {
     let handle = event_loop.handle();
-    COUNTED.set(false);
+    count(false);
     let result = thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            COUNTED.set(true);
+            count(true);
             let result = f(&handle);
-            COUNTED.set(false);
+            count(false);
             result
         });
-        COUNTED.set(true);
+        count(true);
         while !worker.is_finished() {
             event_loop.turn(Duration::ZERO).unwrap();
         }
-        COUNTED.set(false);
+        count(false);
         worker.join().unwrap()
     });
-    COUNTED.set(true);
+    count(true);
     result
 }
 

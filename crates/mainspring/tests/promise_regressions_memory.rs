@@ -1,48 +1,23 @@
 //! Promises kept memory that nobody needed: defects that must not come back. Counted by the allocator.
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 #[path = "common/promises.rs"]
 mod promising;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicIsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{MutexGuard, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{turn_until_quiet, wait_until_sleeping};
+use counting::bytes;
 use mainspring::{EventLoop, Promise};
 use promising::{Oops, PATIENCE};
 
-struct Counting;
-
-static BYTES: AtomicIsize = AtomicIsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn bytes() -> isize {
-    BYTES.load(Ordering::Relaxed)
-}
-
-/// One test after the other: they share the counter. What the test harness allocates meanwhile is little.
+/// One test after the other, and all threads are counted. What the test harness allocates meanwhile is little.
 fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    counting::count_everybody();
+    counting::alone()
 }
 
 /// A burst; each takes about 100 bytes.

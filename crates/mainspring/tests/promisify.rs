@@ -3,17 +3,18 @@
 //! Nothing here depends on how long something takes: a function blocks until the test lets it go on.
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 #[path = "common/promises.rs"]
 mod promising;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::io;
 use std::panic::panic_any;
 use std::process::Command;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use common::{
     Log, OnDrop, SharedLog, Tracker, Variant, must_return, turn_until_quiet, wait_until,
     wait_until_sleeping,
 };
+use counting::bytes;
 use mainspring::{
     AbortController, AbortError, AbortSignal, Cx, Deadline, Error, EventLoop, Handle, LoopState,
     Panicked, Promise, PromiseState, Rejection, Shutdown, TimeoutError, VirtualClock, WaitError,
@@ -1806,43 +1808,11 @@ fn the_number_of_what_is_left_is_that_of_the_functions() {
     stuck.check();
 }
 
-/// Counts what is allocated, by all threads.
-struct Counting;
-
-static BYTES: AtomicIsize = AtomicIsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        BYTES.fetch_add(size as isize - layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn bytes() -> isize {
-    BYTES.load(Ordering::Relaxed)
-}
-
 /// Runs a test in a process of its own, because it looks at what belongs to the whole process.
 fn alone(name: &str, test: impl FnOnce()) {
     const ALONE: &str = "MAINSPRING_TEST_ALONE";
     if std::env::var(ALONE).is_ok_and(|value| value == name) {
+        counting::count_everybody();
         return test();
     }
     let output = Command::new(std::env::current_exe().unwrap())

@@ -3,21 +3,23 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "common/counting.rs"]
+mod counting;
 #[path = "common/fds.rs"]
 mod fds;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, MutexGuard};
 
 use common::timers::{MS, Random, manual, tick};
 use common::{Kind, Variant, turn_until_quiet, wait_until};
+use counting::{allocations, asked, bytes, count};
 use fds::{build, descriptor_limit, drain, flush, pair, readable};
 use mainspring::{Cx, EventLoop, Interest, Readiness};
 use rustix::event::{EventfdFlags, eventfd};
@@ -36,51 +38,6 @@ suite! {
     memory_comes_back_when_descriptors_are_unregistered,
 }
 
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-/// What is alive.
-static BYTES: AtomicIsize = AtomicIsize::new(0);
-/// What was ever asked for.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    /// Whether this thread's allocations count: the test harness has threads of its own.
-    static COUNTED: Cell<bool> = const { Cell::new(false) };
-}
-
-fn note(bytes: isize, asked: usize) {
-    if COUNTED.get() {
-        BYTES.fetch_add(bytes, Ordering::Relaxed);
-        ASKED.fetch_add(asked, Ordering::Relaxed);
-        ALLOCATIONS.fetch_add(usize::from(asked > 0), Ordering::Relaxed);
-    }
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size() as isize, layout.size());
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        note(-(layout.size() as isize), 0);
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(size as isize - layout.size() as isize, size);
-        // SAFETY: the caller's.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// What one piece of work cost.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
@@ -90,25 +47,20 @@ struct Cost {
 }
 
 fn cost(work: impl FnOnce()) -> Cost {
-    let before = (
-        ALLOCATIONS.load(Ordering::Relaxed),
-        ASKED.load(Ordering::Relaxed),
-        BYTES.load(Ordering::Relaxed),
-    );
-    COUNTED.set(true);
+    let before = (allocations(), asked(), bytes());
+    count(true);
     work();
-    COUNTED.set(false);
+    count(false);
     Cost {
-        allocations: ALLOCATIONS.load(Ordering::Relaxed) - before.0,
-        asked: ASKED.load(Ordering::Relaxed) - before.1,
-        kept: BYTES.load(Ordering::Relaxed) - before.2,
+        allocations: allocations() - before.0,
+        asked: asked() - before.1,
+        kept: bytes() - before.2,
     }
 }
 
 /// One test after the other: they share the counters, and the number of descriptors is limited.
 fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let guard = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let guard = counting::alone();
     // The harness has some, too.
     assert!(descriptor_limit() > MANY + 500, "the test needs more descriptors: see `ulimit -n`");
     guard

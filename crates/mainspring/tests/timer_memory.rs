@@ -1,73 +1,13 @@
 //! What timers cost in memory: counted by the allocator.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "common/counting.rs"]
+mod counting;
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use counting::{allocations, bytes, counted};
 use mainspring::{Cx, EventLoop, TimerId, VirtualClock};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-static BYTES: AtomicIsize = AtomicIsize::new(0);
-
-thread_local! {
-    /// Whether this thread's allocations count: the test harness has threads of its own.
-    static COUNTED: Cell<bool> = const { Cell::new(false) };
-}
-
-fn note(bytes: isize, allocations: usize) {
-    if COUNTED.get() {
-        BYTES.fetch_add(bytes, Ordering::Relaxed);
-        ALLOCATIONS.fetch_add(allocations, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size() as isize, 1);
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        note(-(layout.size() as isize), 0);
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(size as isize - layout.size() as isize, 1);
-        // SAFETY: the caller's.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// One test after the other: they share the counters.
-static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-
-/// Counts what this thread does.
-fn counted<R>(test: impl FnOnce() -> R) -> R {
-    let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    COUNTED.set(true);
-    let result = test();
-    COUNTED.set(false);
-    result
-}
-
-fn bytes() -> isize {
-    BYTES.load(Ordering::Relaxed)
-}
-
-fn allocations() -> usize {
-    ALLOCATIONS.load(Ordering::Relaxed)
-}
 
 const MANY: usize = 1_000_000;
 

@@ -1011,6 +1011,7 @@ fn workers_are_reused_and_leave_when_they_are_idle() {
         };
         let bench = Bench::with(configure);
         assert_eq!(workers(), 0, "none before there is something to do");
+        let begun = Instant::now();
         for _ in 0..5 {
             let together = Arc::new(Barrier::new(21));
             for _ in 0..20 {
@@ -1027,6 +1028,8 @@ fn workers_are_reused_and_leave_when_they_are_idle() {
             bench.run_until_idle().unwrap();
             until("the workers leave", || workers() == 0);
         }
+        // Left to themselves they would have stayed for 10 seconds, five times.
+        assert!(begun.elapsed() < Duration::from_secs(45), "the option counts");
         // They stay for as long as they are told to.
         let bench = Bench::with(|builder| builder.max_workers(2));
         let ids = Arc::new(Mutex::new(HashSet::new()));

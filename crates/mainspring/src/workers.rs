@@ -21,8 +21,8 @@ pub(crate) struct Workers {
     max_spin: Duration,
     /// Errands that were accepted and have not come to their end.
     busy: AtomicUsize,
-    /// For a loop that waits for them at its end.
-    waiting: Mutex<()>,
+    /// Whether the loop waits for them, at its end.
+    waiting: Mutex<bool>,
     changed: Condvar,
 }
 
@@ -34,7 +34,7 @@ impl Workers {
             keep_alive: config.worker_keep_alive,
             max_spin: config.max_spin,
             busy: AtomicUsize::new(0),
-            waiting: Mutex::new(()),
+            waiting: Mutex::new(false),
             changed: Condvar::new(),
         }
     }
@@ -76,8 +76,10 @@ impl Workers {
 
     /// Lets a loop that waits at its end look again, after something has changed.
     pub(crate) fn stir(&self) {
-        drop(lock(&self.waiting));
-        self.changed.notify_all();
+        // Notifying costs a system call, also if nobody waits.
+        if *lock(&self.waiting) {
+            self.changed.notify_all();
+        }
     }
 
     /// Waits until something has changed, unless `is_over`, or for so long at the most.
@@ -86,18 +88,22 @@ impl Workers {
         is_over: impl Fn() -> bool,
         timeout: impl FnOnce() -> Option<Duration>,
     ) {
-        let guard = lock(&self.waiting);
+        let mut guard = lock(&self.waiting);
         fence(Ordering::SeqCst);
         if is_over() {
             return;
         }
+        *guard = true;
         // Asked under the lock: somebody who shortens the time stirs after that.
-        match timeout() {
+        let mut guard = match timeout() {
             // Time does not pass in a model.
             #[cfg(not(loom))]
-            Some(timeout) => drop(self.changed.wait_timeout(guard, timeout)),
-            _ => drop(self.changed.wait(guard)),
-        }
+            Some(timeout) => {
+                self.changed.wait_timeout(guard, timeout).unwrap_or_else(|e| e.into_inner()).0
+            }
+            _ => self.changed.wait(guard).unwrap_or_else(|e| e.into_inner()),
+        };
+        *guard = false;
     }
 
     /// The loop has ended: errands that were not started are dropped, and the workers leave. If none of them is

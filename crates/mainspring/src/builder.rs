@@ -186,7 +186,7 @@ impl Builder {
     /// it costs to wake an idle core; zero for never.
     ///
     /// Looking in vain becomes rare by itself, and an idle loop does not look at all. With one
-    /// processor it is never done.
+    /// processor it is never done. The same holds for a worker of the loop's pool.
     ///
     /// ```
     /// use std::time::Duration;

@@ -115,7 +115,7 @@ impl UncaughtPanic {
     /// ```
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        panic_text(&*self.payload)
+        as_text(&*self.payload)
     }
 
     /// What the callback panicked with.
@@ -147,11 +147,11 @@ impl fmt::Display for UncaughtPanic {
     }
 }
 
-/// The message of a panic, if its payload is one.
-pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> Option<&str> {
-    match payload.downcast_ref::<&'static str>() {
+/// The text that a value is, if it is one: that of a panic, for example.
+pub(crate) fn as_text(value: &dyn Any) -> Option<&str> {
+    match value.downcast_ref::<&'static str>() {
         Some(text) => Some(text),
-        None => payload.downcast_ref::<String>().map(String::as_str),
+        None => value.downcast_ref::<String>().map(String::as_str),
     }
 }
 

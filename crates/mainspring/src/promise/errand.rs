@@ -1,7 +1,7 @@
 //! What a worker does for a promise.
 //!
 //! The function of the user is stored in the promise that it is for, where a derived promise has its
-//! reaction, so that a job of the pool is a reference and a pointer.
+//! reaction, so that a job of the pool is a reference and a few words, and needs no allocation of its own.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

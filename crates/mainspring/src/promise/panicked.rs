@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::fault::panic_text;
+use crate::fault::as_text;
 use crate::sync::{Mutex, lock};
 
 /// A handler or a worker panicked instead of giving a result.
@@ -32,7 +32,7 @@ impl Panicked {
     pub(crate) fn new(payload: Box<dyn Any + Send>) -> Self {
         Self {
             is_reported: false,
-            message: panic_text(&*payload).map(Box::from),
+            message: as_text(&*payload).map(Box::from),
             payload: Mutex::new(Some(payload)),
         }
     }
@@ -41,7 +41,7 @@ impl Panicked {
     pub(crate) fn reported(payload: &(dyn Any + Send)) -> Self {
         Self {
             is_reported: true,
-            message: panic_text(payload).map(Box::from),
+            message: as_text(payload).map(Box::from),
             payload: Mutex::new(None),
         }
     }

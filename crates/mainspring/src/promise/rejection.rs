@@ -6,6 +6,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::fault::as_text;
+
 type SharedError = dyn StdError + Send + Sync;
 
 /// The reason of a rejection: any error, or any other value. Cloning it is cheap.
@@ -52,20 +54,9 @@ enum Inner {
 /// A reason that is not an error.
 struct Value<V>(V);
 
-impl<V: Any> Value<V> {
-    /// The value, if it is a text.
-    fn text(&self) -> Option<&str> {
-        let value: &dyn Any = &self.0;
-        match value.downcast_ref::<&'static str>() {
-            Some(text) => Some(text),
-            None => value.downcast_ref::<String>().map(String::as_str),
-        }
-    }
-}
-
 impl<V: Any> fmt::Display for Value<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.text() {
+        match as_text(&self.0) {
             Some(text) => f.write_str(text),
             None => write!(f, "a value of type {}", std::any::type_name::<V>()),
         }

@@ -42,6 +42,7 @@ impl FastPathMode {
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) external_budget: usize,
+    pub(crate) future_budget: usize,
     pub(crate) high_water_mark: usize,
     /// The greatest number for none.
     pub(crate) microtask_budget: u64,
@@ -86,6 +87,7 @@ impl Default for Builder {
         Self {
             config: Config {
                 external_budget: 1024,
+                future_budget: 256,
                 high_water_mark: 100_000,
                 microtask_budget: 1024,
                 internal_flood_mark: 100_000,
@@ -122,6 +124,17 @@ impl Builder {
     /// ```
     pub fn external_budget(mut self, tasks: usize) -> Self {
         self.config.external_budget = tasks;
+        self
+    }
+
+    /// How many polls of [futures](Cx::spawn_local) one tick makes at the most. 256 by default; at least 1.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().future_budget(16).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn future_budget(mut self, polls: usize) -> Self {
+        self.config.future_budget = polls;
         self
     }
 
@@ -436,6 +449,7 @@ impl Builder {
         let config = &self.config;
         for (option, value) in [
             ("external_budget", config.external_budget),
+            ("future_budget", config.future_budget),
             ("high_water_mark", config.high_water_mark),
             ("microtask_budget", usize::try_from(config.microtask_budget).unwrap_or(usize::MAX)),
             ("internal_flood_mark", config.internal_flood_mark),

@@ -126,6 +126,26 @@ impl From<io::Error> for Error {
     }
 }
 
+/// For code that speaks of [`io::Error`] only, as what reads and writes does. An [`Error::Io`] is what it was;
+/// any other is inside of one, where [`io::Error::get_ref`] finds it.
+///
+/// ```
+/// use mainspring::Error;
+/// use std::io;
+///
+/// let error = io::Error::from(Error::Terminated);
+/// let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+/// assert!(matches!(inner, Some(Error::Terminated)));
+/// ```
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Io(error) => error,
+            error => Self::other(error),
+        }
+    }
+}
+
 /// Why a task was refused.
 ///
 /// ```

@@ -321,6 +321,21 @@ impl EventLoop {
         })
     }
 
+    /// Drives the loop until something is so, or it has terminated.
+    pub(crate) fn drive_until(&self, is_done: impl Fn() -> bool) -> Result<(), Error> {
+        let driving = self.enter()?;
+        let mut result = Ok(());
+        while !self.state().is_ending() {
+            if is_done() {
+                return result;
+            }
+            self.cx.0.shared.take_wake();
+            result = driving.step(Wait::Forever);
+        }
+        self.cx.finish();
+        result
+    }
+
     fn drive(&self, until: Until) -> Result<(), Error> {
         let driving = self.enter()?;
         let wait = match until {
@@ -371,6 +386,9 @@ impl EventLoop {
             }
             local.started.set(true);
             local.timers.is_driven.set(true);
+        }
+        if local.dozing.replace(false) {
+            local.shared.sleep.state.wake_up();
         }
         local.driven.set(true);
         let driving = Driving { cx: &self.cx, _entered: Entered::new(&self.cx) };

@@ -37,6 +37,8 @@ pub enum Phase {
     Timers,
     /// The internal lane.
     Internal,
+    /// Futures that were woken.
+    Futures,
     /// The external lane.
     External,
     /// The `next_tick` queue.
@@ -58,6 +60,7 @@ impl fmt::Display for Phase {
         f.write_str(match self {
             Self::Timers => "timers",
             Self::Internal => "internal",
+            Self::Futures => "futures",
             Self::External => "external",
             Self::NextTicks => "next ticks",
             Self::Microtasks => "microtasks",

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::error::{Refusal, SubmitError};
-use crate::inbox::{Inbox, Refused};
+use crate::error::SubmitError;
+use crate::inbox::Inbox;
 use crate::local::Local;
 use crate::shared::Shared;
 use crate::shutdown::{Deadline, Shutdown};
@@ -124,17 +124,7 @@ impl Handle {
         if let Some(local) = unsafe { self.0.owner.local() } {
             return queue(local, task);
         }
-        match inbox.push(task, SendTask::new) {
-            Ok(()) => {
-                self.0.sleep.notify();
-                if self.0.sleep.state.is_ending() {
-                    self.0.workers.stir();
-                }
-                Ok(())
-            }
-            Err((Refused::Full, task)) => Err(SubmitError::new(Refusal::Overloaded, task)),
-            Err((Refused::Closed, task)) => Err(SubmitError::new(Refusal::Terminated, task)),
-        }
+        self.0.send(inbox, task)
     }
 
     /// Shuts the loop down, and waits until it has terminated or `deadline` has passed.

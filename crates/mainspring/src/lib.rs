@@ -90,8 +90,15 @@ mod error;
 mod event;
 mod event_loop;
 mod fault;
+mod future;
+#[cfg(not(loom))]
+mod group;
+#[cfg(all(target_os = "linux", not(loom)))]
+mod guest;
 mod handle;
 mod hooks;
+#[cfg(all(unix, feature = "hyper", not(loom)))]
+pub mod hyper;
 mod immediate;
 mod inbox;
 mod io;
@@ -100,10 +107,14 @@ mod lane;
 mod local;
 #[cfg(all(test, loom))]
 mod models;
+#[cfg(all(unix, not(loom)))]
+pub mod net;
 mod owner;
 mod performance;
 mod pool;
 mod probe;
+#[cfg(all(target_os = "linux", not(loom)))]
+pub mod process;
 mod promise;
 #[cfg(all(test, not(loom)))]
 mod races;
@@ -112,6 +123,8 @@ mod shared;
 mod shutdown;
 #[cfg(all(unix, feature = "signals", not(loom)))]
 mod signal_source;
+#[cfg(all(unix, feature = "signals", not(loom)))]
+mod signal_stream;
 #[cfg(all(unix, feature = "signals", not(loom)))]
 mod signals;
 mod sleep;
@@ -123,12 +136,13 @@ mod task;
 #[cfg(all(test, not(loom)))]
 mod testing;
 mod tick;
+mod time;
 mod timer;
 mod virtual_clock;
 mod volley;
 mod workers;
 
-pub use abort::{AbortController, AbortError, AbortListener, AbortSignal, TimeoutError};
+pub use abort::{AbortController, AbortError, AbortListener, AbortSignal, Aborted, TimeoutError};
 pub use builder::{Builder, FastPathMode};
 #[cfg(all(target_os = "linux", not(loom)))]
 pub use child::ChildExit;
@@ -140,9 +154,16 @@ pub use event::{
 };
 pub use event_loop::{EventLoop, Turn};
 pub use fault::{PanicPolicy, Phase, UncaughtPanic};
+pub use future::{JoinError, JoinHandle, YieldNow};
+#[cfg(not(loom))]
+pub use group::{LoopGroup, LoopGroupBuilder};
+#[cfg(all(target_os = "linux", not(loom)))]
+pub use guest::{Guest, ReadyNotifier};
 pub use handle::{Handle, KeepAlive};
 pub use hooks::{Diagnostic, Overload};
 pub use immediate::ImmediateId;
+#[cfg(all(unix, not(loom)))]
+pub use io::AsyncFd;
 pub use io::{Interest, Readiness, RegisterError, Watch, Watcher};
 pub use performance::{
     EntryType, MarkOptions, MeasureOptions, MeasurePoint, ObserveOptions, Performance,
@@ -156,7 +177,10 @@ pub use shutdown::{Deadline, Shutdown};
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signal_source::Signals;
 #[cfg(all(unix, feature = "signals", not(loom)))]
+pub use signal_stream::AsyncSignals;
+#[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signals::SignalGuard;
 pub use state::LoopState;
+pub use time::{Interval, Sleep, Timeout};
 pub use timer::{TimerId, TimerNesting};
 pub use virtual_clock::VirtualClock;

@@ -8,6 +8,7 @@ use crate::builder::Config;
 use crate::chunk::ChunkQueue;
 use crate::error::{Refusal, SubmitError};
 use crate::fault::{Phase, drop_isolated};
+use crate::future::{COOP, Futures};
 use crate::hooks::Hooks;
 use crate::immediate::{ImmediateId, Immediates};
 use crate::io::Watchers;
@@ -47,6 +48,9 @@ pub(crate) struct Local {
     pub(crate) closes: ChunkQueue<Task>,
     pub(crate) timers: Timers,
     pub(crate) watchers: Watchers,
+    pub(crate) futures: Futures,
+    /// How many operations of descriptors the present poll of a future may still do.
+    pub(crate) coop: Cell<u32>,
     pub(crate) registry: Registry,
     pub(crate) rejections: Rejections,
     pub(crate) bridges: Bridges,
@@ -62,6 +66,10 @@ pub(crate) struct Local {
     pub(crate) driven: Cell<bool>,
     /// Whether the loop was ever driven.
     pub(crate) started: Cell<bool>,
+    /// Whether a host waits for the loop, by the descriptor of the poller.
+    pub(crate) hosted: Cell<bool>,
+    /// Whether the loop is asleep while its host waits: between two turns.
+    pub(crate) dozing: Cell<bool>,
     /// Callbacks run so far.
     pub(crate) ran: Cell<u64>,
     /// Whether the loop drains its queues in order to terminate.
@@ -93,6 +101,8 @@ impl Local {
             closes: ChunkQueue::new(),
             timers: Timers::new(shared.clock.cached()),
             watchers: Watchers::new(),
+            futures: Futures::new(),
+            coop: Cell::new(COOP),
             registry: Registry::new(),
             rejections: Rejections::new(),
             bridges: Bridges::default(),
@@ -103,6 +113,8 @@ impl Local {
             phase: Cell::new(Phase::External),
             driven: Cell::new(false),
             started: Cell::new(false),
+            hosted: Cell::new(false),
+            dozing: Cell::new(false),
             ran: Cell::new(0),
             draining: Cell::new(false),
             last_immediate: Cell::new(None),
@@ -124,7 +136,15 @@ impl Local {
 
     #[cold]
     fn accepts_undriven(&self) -> bool {
+        self.tell_host();
         !self.finished.get() && self.shared.state() != LoopState::Terminated
+    }
+
+    /// Has the host of a loop come back, because something is queued between two turns.
+    pub(crate) fn tell_host(&self) {
+        if self.dozing.get() {
+            self.shared.sleep.notify();
+        }
     }
 
     #[inline]
@@ -137,6 +157,9 @@ impl Local {
         }
         if self.shared.external.is_at_limit() {
             return Err(SubmitError::new(Refusal::Overloaded, f));
+        }
+        if !self.driven.get() {
+            self.tell_host();
         }
         self.external.push(&self.shared.external, f);
         Ok(())
@@ -216,7 +239,7 @@ impl Local {
         }
     }
 
-    fn add_aside(&self, n: usize) {
+    pub(crate) fn add_aside(&self, n: usize) {
         let aside = &self.shared.aside;
         aside.store(aside.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
@@ -282,6 +305,7 @@ impl Local {
         self.shared.holds.load(Ordering::Acquire) != 0
             || self.timers.is_referenced(&self.shared.timers)
             || self.shared.io.referenced() != 0
+            || self.futures.is_referenced()
             || self.has_work()
     }
 
@@ -300,7 +324,7 @@ impl Local {
         self.finished.set(true);
         self.driven.set(false);
         let shared = &*self.shared;
-        let mut dropped = 0;
+        let mut dropped = self.end_futures();
         let mut discard = |task: Task| {
             dropped += 1;
             drop_isolated(task);

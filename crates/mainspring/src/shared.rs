@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::FastPathMode;
 use crate::builder::Config;
 use crate::chunk::ChunkQueue;
 use crate::clock::Clock;
+use crate::error::{Refusal, SubmitError};
 use crate::fault::drop_isolated;
-use crate::inbox::Inbox;
+use crate::inbox::{Inbox, Refused};
 use crate::io::Io;
 use crate::owner::Owner;
 use crate::promise::{Newcomers, Readers};
@@ -18,6 +18,7 @@ use crate::sys;
 use crate::task::SendTask;
 use crate::timer::Remote;
 use crate::workers::Workers;
+use crate::{Cx, FastPathMode};
 
 /// Slots in the rings, as powers of two. Slots that are never used cost address space only. That of the
 /// external lane takes what two producers push while the loop is off its processor for a moment.
@@ -108,6 +109,25 @@ impl Shared {
     pub(crate) fn take_wake(&self) {
         if self.is_woken() {
             self.woken.swap(false, Ordering::Acquire);
+        }
+    }
+
+    /// Sends a task through an inbox, and wakes the loop. For other threads.
+    #[inline]
+    pub(crate) fn send<F>(&self, inbox: &Inbox<SendTask>, task: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        match inbox.push(task, SendTask::new) {
+            Ok(()) => {
+                self.sleep.notify();
+                if self.sleep.state.is_ending() {
+                    self.workers.stir();
+                }
+                Ok(())
+            }
+            Err((Refused::Full, task)) => Err(SubmitError::new(Refusal::Overloaded, task)),
+            Err((Refused::Closed, task)) => Err(SubmitError::new(Refusal::Terminated, task)),
         }
     }
 

@@ -106,6 +106,23 @@ impl Sleep {
         *self.source.write().unwrap_or_else(|e| e.into_inner()) = Source::Closed;
     }
 
+    /// Publishes a sleep in which somebody else waits for the poller's descriptor. False if there is work, or
+    /// termination came first: then the loop is not asleep.
+    ///
+    /// For the loop's thread only, in state Running. The sleep ends by [`StateWord::wake_up`].
+    pub(crate) fn doze(&self, has_work: impl FnOnce() -> bool) -> bool {
+        if !self.state.fall_asleep(Via::Poll) {
+            return false;
+        }
+        // Partner: the fence in `notify`.
+        fence(Ordering::SeqCst);
+        let is_asleep = !has_work();
+        if !is_asleep {
+            self.state.wake_up();
+        }
+        is_asleep
+    }
+
     /// Ends the present sleep, if there is one. To be called after the work was made visible.
     #[inline]
     pub(crate) fn notify(&self) {

@@ -54,6 +54,7 @@ impl Cx {
         self.refresh_time();
         self.run_timers();
         self.run_internal();
+        self.run_futures();
         self.run_external();
         self.run_microtasks();
         self.scavenge();
@@ -103,6 +104,24 @@ impl Cx {
             ran += 1;
             local.internal.pop(inbox)
         });
+    }
+
+    /// The futures that were woken, up to their budget.
+    fn run_futures(&self) {
+        self.0.wake_deferred();
+        if self.0.futures.has_woken() {
+            let mut budget = self.0.config.future_budget;
+            self.run_phase(Phase::Futures, || {
+                budget = budget.checked_sub(1)?;
+                self.0.next_future()
+            });
+        }
+    }
+
+    /// The futures that were woken, to their end.
+    pub(crate) fn run_woken_futures(&self) {
+        self.0.wake_deferred();
+        self.run_phase(Phase::Futures, || self.0.next_future());
     }
 
     /// The external lane, up to its budget.
@@ -332,7 +351,7 @@ impl Cx {
                 }
                 Ok(())
             }
-            Patience::Until(deadline) => self.sleep(deadline),
+            Patience::Until(deadline) => self.block(deadline),
         }
     }
 
@@ -396,7 +415,9 @@ impl Cx {
     /// Looks for descriptors that are ready, and does not block.
     fn look(&self) -> Result<(), Error> {
         let local = &*self.0;
-        if !local.shared.io.is_used() || !local.may_go_on() {
+        // A loop with a host consumes what made the host come.
+        let is_needed = local.shared.io.is_used() || local.hosted.get();
+        if !is_needed || !local.may_go_on() {
             return Ok(());
         }
         let look = |poller: &Poller, events: &mut _| {
@@ -407,7 +428,7 @@ impl Cx {
     }
 
     /// Blocks.
-    fn sleep(&self, deadline: Option<i64>) -> Result<(), Error> {
+    fn block(&self, deadline: Option<i64>) -> Result<(), Error> {
         let local = &*self.0;
         let shared = &*local.shared;
         let sleep = &shared.sleep;

@@ -1,5 +1,6 @@
 //! Aborting what is under way: controllers and signals, as in the DOM standard, for all threads.
 
+mod aborted;
 mod controller;
 mod core;
 mod error;
@@ -9,6 +10,7 @@ mod signal;
 mod tests;
 mod timeout;
 
+pub use aborted::Aborted;
 pub use controller::AbortController;
 pub use error::{AbortError, TimeoutError};
 pub use listener::AbortListener;

@@ -57,6 +57,8 @@ impl Interest {
 
     pub(crate) const EDGE: Self = Self(1 << 2);
     pub(crate) const ONE_SHOT: Self = Self(1 << 3);
+    /// To be told of the end of what can be read, before it is met. Only in what the system is asked for.
+    pub(crate) const READ_END: Self = Self(1 << 4);
 
     pub(crate) const fn from_bits(bits: u8) -> Self {
         Self(bits & 0b1111)
@@ -83,6 +85,11 @@ impl Interest {
     /// Neither edge-triggered nor one-shot.
     pub(crate) const fn is_level(self) -> bool {
         self.mode().0 == 0
+    }
+
+    #[cfg(all(target_os = "linux", not(loom), not(mainspring_portable)))]
+    pub(crate) const fn is_read_end(self) -> bool {
+        self.has(Self::READ_END)
     }
 
     const fn has(self, other: Self) -> bool {

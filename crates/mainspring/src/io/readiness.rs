@@ -33,6 +33,7 @@ pub struct Readiness {
     is_writable: bool,
     is_error: bool,
     is_hangup: bool,
+    is_read_end: bool,
 }
 
 impl Readiness {
@@ -44,6 +45,7 @@ impl Readiness {
             is_writable,
             is_error: flags.has(Flags::ERROR),
             is_hangup: flags.has(Flags::HANGUP),
+            is_read_end: flags.has(Flags::READ_END),
         })
     }
 
@@ -93,6 +95,13 @@ impl Readiness {
     #[must_use]
     pub fn is_hangup(self) -> bool {
         self.is_hangup
+    }
+
+    /// A read that returned less than it could does not mean that there is no more. Known only to those who
+    /// asked for it.
+    #[cfg(all(unix, not(loom)))]
+    pub(crate) fn is_read_end(self) -> bool {
+        self.is_read_end
     }
 }
 
@@ -149,7 +158,7 @@ impl Steps {
 /// Whether an event counts as readable, and as writable, for those who asked for that.
 #[inline]
 fn heard(flags: Flags, word: Word) -> (bool, bool) {
-    let readable = Flags::READABLE.or(Flags::HANGUP).or(Flags::ERROR);
+    let readable = Flags::READABLE.or(Flags::HANGUP).or(Flags::ERROR).or(Flags::READ_END);
     let writable = Flags::WRITABLE.or(Flags::ERROR);
     (word.hears_read() && flags.has(readable), word.hears_write() && flags.has(writable))
 }

@@ -12,6 +12,7 @@
 //! | 9     | `ARMED`      | not a one-shot that has fired                                    |
 //! | 10    | `REFERENCED` | keeps `run_until_idle` from returning, while it can fire         |
 //! | 11    | `MUTED`      | reported a hang-up or an error that nobody listens to            |
+//! | 12    | `READ_END`   | wants to know of the end of what can be read before it is met    |
 //! | 32–63 |              | the generation: how many registrations the slot had before       |
 //!
 //! A registration is known to the system by its token, which is the number of the slot and the generation.
@@ -75,6 +76,7 @@ const LIVE: u64 = 1 << 8;
 const ARMED: u64 = 1 << 9;
 const REFERENCED: u64 = 1 << 10;
 const MUTED: u64 = 1 << 11;
+const READ_END: u64 = 1 << 12;
 const GENERATION: u32 = 32;
 
 impl Word {
@@ -105,6 +107,11 @@ impl Word {
 
     pub(crate) fn with_referenced(self, is_referenced: bool) -> Self {
         self.with_bits(REFERENCED, is_referenced)
+    }
+
+    #[cfg(all(unix, not(loom)))]
+    pub(crate) fn with_read_end(self) -> Self {
+        self.with_bits(READ_END, true)
     }
 
     pub(crate) fn with_muted(self, is_muted: bool) -> Self {
@@ -165,6 +172,8 @@ impl Word {
             Interest::EDGE
         } else if self.is_muted() || heard.is_none() && !self.hears_error() {
             heard | Interest::EDGE
+        } else if self.has(READ_END) {
+            heard | self.interest().mode() | Interest::READ_END
         } else {
             heard | self.interest().mode()
         }

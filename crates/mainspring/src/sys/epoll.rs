@@ -21,6 +21,9 @@ pub(crate) const TOKEN_BITS: u32 = 64;
 /// How many events of one descriptor there can be in one wait.
 pub(crate) const EVENTS_EACH: usize = 1;
 
+/// Whether [`Flags::READ_END`] is said to those who ask.
+pub(crate) const TELLS_READ_END: bool = true;
+
 /// The tokens of the own descriptors. The table's are smaller.
 const WAKE: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
@@ -31,6 +34,8 @@ const _: () = {
         (Flags::WRITABLE, EventFlags::OUT),
         (Flags::ERROR, EventFlags::ERR),
         (Flags::HANGUP, EventFlags::HUP),
+        (Flags::READ_END, EventFlags::RDHUP),
+        (Flags::READ_END, EventFlags::PRI),
     ];
     let mut index = 0;
     while index < flags.len() {
@@ -55,6 +60,7 @@ fn flags_of(interest: Interest) -> EventFlags {
     let mut flags = EventFlags::empty();
     flags.set(EventFlags::IN, interest.is_read());
     flags.set(EventFlags::OUT, interest.is_write());
+    flags.set(EventFlags::RDHUP | EventFlags::PRI, interest.is_read_end());
     flags.set(EventFlags::ET, interest.is_edge_triggered());
     flags.set(EventFlags::ONESHOT, interest.is_one_shot());
     flags
@@ -72,6 +78,11 @@ impl Poller {
             uninterrupted(|| call::add(&poller.epoll, fd, token, edges))?;
         }
         Ok(poller)
+    }
+
+    /// Readable when a wait would return at once, the deadline aside.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {

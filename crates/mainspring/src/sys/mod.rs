@@ -25,6 +25,7 @@
 //!   and [`Flags`]. There are [`EVENTS_EACH`] of one descriptor in one wait at the most. Errors and hang-ups are reported whatever the interest is. A backend that cannot tell
 //!   everything apart says [`Flags::UNSURE`], and the loop will [`ask`], which may also find that the
 //!   descriptor is closed.
+//! * A backend with [`TELLS_READ_END`] says [`Flags::READ_END`] of a registration that asks for it.
 //! * An interest is level-triggered, edge-triggered, one-shot (after one event nothing is reported until
 //!   `modify`), or both of the latter. An empty one is for errors and hang-ups alone.
 //! * Dropping a poller closes what `new` opened. It is never used after that: whoever uses it holds a
@@ -63,6 +64,8 @@ mod timerfd;
 
 pub(crate) use self::event::{Event, Flags};
 pub(crate) use self::parker::Parker;
+#[cfg(all(unix, not(loom)))]
+pub(crate) use self::poller::TELLS_READ_END;
 pub(crate) use self::poller::{EVENTS_EACH, Events, Poller, TOKEN_BITS, ask};
 pub(crate) use self::time::now;
 

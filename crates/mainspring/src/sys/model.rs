@@ -17,6 +17,8 @@ pub(crate) const TOKEN_BITS: u32 = 64;
 /// How many events of one descriptor there can be in one wait.
 pub(crate) const EVENTS_EACH: usize = 1;
 
+pub(crate) const TELLS_READ_END: bool = false;
+
 // All threads of an execution are one thread of the system, so this is what they share, and what tests that
 // run side by side do not.
 std::thread_local! {

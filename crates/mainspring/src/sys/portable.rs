@@ -15,6 +15,8 @@
 //! * **Edges.** Where the system has no edge-triggered or level-triggered interest, registering one is
 //!   refused with an error that says so.
 //! * **Regular files** are refused by epoll only.
+//! * **The end of what can be read** is not told before it is met, so a stream is read once more than on Linux
+//!   before it is waited for.
 //!
 //! Everything else is the same: what is registered takes effect while the loop waits, no wake is lost, a
 //! deadline is not missed by a nanosecond to the early side.
@@ -37,6 +39,9 @@ pub(crate) const TOKEN_BITS: u32 = usize::BITS;
 
 /// How many events of one descriptor there can be in one wait: kqueue reports the directions one by one.
 pub(crate) const EVENTS_EACH: usize = 2;
+
+/// The crate does not say [`Flags::READ_END`].
+pub(crate) const TELLS_READ_END: bool = false;
 
 /// How many events one wait can return.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
@@ -87,6 +92,13 @@ impl Poller {
                 "this system's poller has one-shot interest only; ask for that",
             ))
         }
+    }
+
+    /// Readable when a wait would return at once, the deadline aside.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        use std::os::fd::AsFd;
+        self.0.as_fd()
     }
 
     pub(crate) fn add(&self, fd: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {

@@ -191,6 +191,9 @@ impl Cx {
         let Some(deadline) = deadline else {
             return Err(SubmitError::new(Refusal::DeadlineOutOfRange, callback));
         };
+        if !local.driven.get() {
+            local.tell_host();
+        }
         local
             .timers
             .set(&local.shared.timers, deadline, kind, callback, make)
@@ -253,6 +256,7 @@ impl Cx {
     pub fn reset_timeout(&self, id: TimerId, delay: Duration) -> Result<(), Error> {
         let local = &*self.0;
         let deadline = from_now(&local.shared, delay).ok_or(Error::DeadlineOutOfRange)?;
+        local.tell_host();
         local.timers.reset(&local.shared.timers, id, deadline).ok_or(Error::TimerNotFound)
     }
 

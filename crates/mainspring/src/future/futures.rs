@@ -1,0 +1,181 @@
+//! The futures of a loop, on its thread.
+
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use slab::Slab;
+
+use super::cell::{DONE, Header, QUEUED, REFERENCED, TaskPtr};
+use super::join::JoinError;
+use crate::Cx;
+use crate::local::Local;
+use crate::task::Run;
+
+/// How many operations of descriptors one poll may do before it has to let the others go on.
+pub(crate) const COOP: u32 = 128;
+
+/// All futures that are not done, and the order in which to poll those that were woken.
+pub(crate) struct Futures {
+    all: RefCell<Slab<TaskPtr>>,
+    /// The ready queue: its first and its last one. It is linked through the cells.
+    first: Cell<Option<TaskPtr>>,
+    last: Cell<Option<TaskPtr>>,
+    /// Wakers of futures that let the rest of the loop go first.
+    deferred: RefCell<Vec<Waker>>,
+    /// How many keep the loop alive.
+    referenced: Cell<usize>,
+}
+
+impl Futures {
+    pub(crate) fn new() -> Self {
+        Self {
+            all: RefCell::default(),
+            first: Cell::new(None),
+            last: Cell::new(None),
+            deferred: RefCell::default(),
+            referenced: Cell::new(0),
+        }
+    }
+
+    /// Whether one of them keeps the loop alive.
+    pub(crate) fn is_referenced(&self) -> bool {
+        self.referenced.get() != 0
+    }
+
+    /// Whether there is one to poll.
+    #[inline]
+    pub(crate) fn has_woken(&self) -> bool {
+        self.first.get().is_some()
+    }
+
+    /// Takes a new one in.
+    pub(super) fn insert(&self, task: TaskPtr, header: &Header) {
+        header.key.set(self.all.borrow_mut().insert(task));
+        self.referenced.set(self.referenced.get() + 1);
+    }
+
+    /// It is done.
+    pub(super) fn forget(&self, header: &Header) {
+        self.all.borrow_mut().try_remove(header.key.get());
+        self.reference(header, false);
+    }
+
+    /// Whether it keeps the loop alive.
+    pub(super) fn reference(&self, header: &Header, is_referenced: bool) {
+        if header.has(REFERENCED) == is_referenced {
+            return;
+        }
+        let referenced = self.referenced.get();
+        if is_referenced {
+            header.set(REFERENCED);
+            self.referenced.set(referenced + 1);
+        } else {
+            header.clear(REFERENCED);
+            self.referenced.set(referenced - 1);
+        }
+    }
+
+    fn push(&self, task: TaskPtr, header: &Header) {
+        header.set(QUEUED);
+        header.next.set(None);
+        match self.last.replace(Some(task)) {
+            // SAFETY: what is queued is not freed: the loop's reference is kept for that.
+            Some(last) => unsafe { last.header() }.next.set(Some(task)),
+            None => self.first.set(Some(task)),
+        }
+    }
+
+    fn pop(&self) -> Option<TaskPtr> {
+        let task = self.first.get()?;
+        // SAFETY: as in `push`.
+        let header = unsafe { task.header() };
+        let next = header.next.take();
+        self.first.set(next);
+        if next.is_none() {
+            self.last.set(None);
+        }
+        header.clear(QUEUED);
+        Some(task)
+    }
+}
+
+impl Local {
+    /// Puts a future into the ready queue, unless it is there or done.
+    #[inline]
+    pub(super) fn wake_future(&self, task: TaskPtr) {
+        // SAFETY: whoever wakes it holds a reference.
+        let header = unsafe { task.header() };
+        if !header.has(QUEUED | DONE) && self.accepts() {
+            self.futures.push(task, header);
+            self.add_aside(1);
+        }
+    }
+
+    /// Wakes a future when the rest of the loop has had its turn.
+    pub(super) fn defer_future(&self, waker: Waker) {
+        if self.accepts() {
+            self.futures.deferred.borrow_mut().push(waker);
+            self.add_aside(1);
+        }
+    }
+
+    /// Wakes those that let the rest of the loop go first.
+    pub(crate) fn wake_deferred(&self) {
+        if self.futures.deferred.borrow().is_empty() {
+            return;
+        }
+        let mut deferred = self.futures.deferred.take();
+        for waker in deferred.drain(..) {
+            self.sub_aside();
+            waker.wake();
+        }
+        // The memory is used again, unless something was deferred meanwhile.
+        let mut place = self.futures.deferred.borrow_mut();
+        if place.is_empty() {
+            *place = deferred;
+        }
+    }
+
+    /// The next future to poll.
+    pub(crate) fn next_future(&self) -> Option<Woken> {
+        loop {
+            let task = self.futures.pop()?;
+            self.sub_aside();
+            // SAFETY: as in `push`.
+            if !unsafe { task.header() }.has(DONE) {
+                return Some(Woken(task));
+            }
+            // SAFETY: the loop's reference, which was kept for the queue.
+            unsafe { task.release() };
+        }
+    }
+
+    /// Drops all futures. Returns how many of them waited to be polled.
+    pub(crate) fn end_futures(&self) -> usize {
+        let mut woken = 0;
+        while self.next_future().is_some() {
+            woken += 1;
+        }
+        woken += self.futures.deferred.take().len();
+        loop {
+            let next = self.futures.all.borrow().iter().next().map(|(_, task)| *task);
+            let Some(task) = next else { return woken };
+            // SAFETY: the loop's thread; it is listed, so it is not done, and at its end the loop polls
+            // nothing.
+            unsafe { task.end(JoinError::Terminated) };
+        }
+    }
+}
+
+/// A future whose turn has come.
+pub(crate) struct Woken(TaskPtr);
+
+impl Run for Woken {
+    #[inline]
+    fn run(self, cx: &Cx) {
+        cx.0.coop.set(COOP);
+        // SAFETY: the loop's thread; it was in the queue and is not done, so the loop has its reference. It
+        // is not being polled: the loop runs one callback at a time.
+        unsafe { self.0.poll() }
+    }
+}

@@ -1,0 +1,108 @@
+//! Giving futures to the loop.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::cell::TaskPtr;
+use super::join::{JoinError, JoinHandle};
+use crate::promise::Promise;
+use crate::{Cx, Handle};
+
+impl Cx {
+    /// Runs a future on this loop. It need not be `Send`.
+    ///
+    /// It is polled for the first time in the next phase for futures of the loop, never at once. Each poll is
+    /// a task: the `next_tick` queue and the microtasks are run after it.
+    ///
+    /// The future keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning until it is done,
+    /// unless it is told [not to](JoinHandle::reference). A shutdown polls those that were woken, until none is;
+    /// those that wait are dropped. If the loop has terminated, the future is dropped now.
+    ///
+    /// ```
+    /// use mainspring::EventLoop;
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let cx = event_loop.cx().clone();
+    /// event_loop.cx().spawn_local(async move {
+    ///     cx.sleep(Duration::from_millis(1)).await;
+    ///     println!("later");
+    /// });
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+    {
+        // SAFETY: it borrows nothing.
+        unsafe { self.spawn_unchecked(future) }
+    }
+
+    /// # Safety
+    ///
+    /// The future is done or aborted, and its output taken or its handle dropped, before anything that they
+    /// borrow is gone.
+    pub(super) unsafe fn spawn_unchecked<F: Future>(&self, future: F) -> JoinHandle<F::Output> {
+        let local = &*self.0;
+        let task = TaskPtr::new(Arc::clone(&local.shared), future);
+        // SAFETY: a new cell has a reference for the handle, and this is the loop's thread.
+        let handle = unsafe { JoinHandle::new(self, task) };
+        // SAFETY: the handle keeps it.
+        local.futures.insert(task, unsafe { task.header() });
+        if local.accepts() {
+            local.wake_future(task);
+        } else {
+            // SAFETY: this is the loop's thread; it is neither done nor being polled.
+            unsafe { task.end(JoinError::Terminated) };
+        }
+        handle
+    }
+}
+
+impl Handle {
+    /// Runs a future on the loop, from any thread. A function makes it there, so it need not be `Send`.
+    ///
+    /// What [`Cx::spawn_local`] says holds for the future. The promise is rejected with [`Error::Terminated`](crate::Error::Terminated) if
+    /// the loop ends first, and with [`Panicked`](crate::Panicked) if the future panics.
+    ///
+    /// ```
+    /// use mainspring::{Deadline, EventLoop};
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let handle = event_loop.handle();
+    /// let thread = std::thread::spawn(move || {
+    ///     let promise = handle.spawn(|cx| {
+    ///         let cx = cx.clone();
+    ///         async move {
+    ///             cx.yield_now().await;
+    ///             5
+    ///         }
+    ///     });
+    ///     assert_eq!(promise.wait(Deadline::NEVER).unwrap(), 5);
+    ///     handle.shutdown(Deadline::NEVER).unwrap();
+    /// });
+    /// event_loop.run()?;
+    /// thread.join().unwrap();
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn spawn<T, F, Fut>(&self, f: F) -> Promise<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Cx) -> Fut + Send + 'static,
+        Fut: Future<Output = T> + 'static,
+    {
+        let (promise, resolver) = Promise::with_resolvers(self);
+        let start = move |cx: &Cx| {
+            cx.spawn_local(f(cx)).on_done(move |output| {
+                match output {
+                    Ok(value) => resolver.resolve(value),
+                    Err(error) => resolver.reject(error.into_reason()),
+                };
+            });
+        };
+        // If the loop has terminated, the resolver is dropped, and the promise rejected by that.
+        drop(self.submit_internal(start));
+        promise
+    }
+}

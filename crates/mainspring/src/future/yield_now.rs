@@ -1,0 +1,54 @@
+//! Letting the others go first.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::Cx;
+
+impl Cx {
+    /// Comes back in the next tick, when timers, descriptors and everybody else have had their turn.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let cx = event_loop.cx();
+    /// event_loop.block_on(async {
+    ///     for _step in 0..3 {
+    ///         // a part of a long computation
+    ///         cx.yield_now().await;
+    ///     }
+    /// })?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn yield_now(&self) -> YieldNow {
+        YieldNow { cx: Some(self.clone()) }
+    }
+}
+
+/// A future that is ready in the next tick; made by [`Cx::yield_now`].
+///
+/// ```
+/// let event_loop = mainspring::EventLoop::new()?;
+/// event_loop.block_on(event_loop.cx().yield_now())?;
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct YieldNow {
+    /// Until it was polled.
+    cx: Option<Cx>,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match self.cx.take() {
+            Some(cx) => {
+                cx.0.defer_future(context.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(()),
+        }
+    }
+}

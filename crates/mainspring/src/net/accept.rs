@@ -1,0 +1,87 @@
+//! What a listener does when accepting fails for a reason that is not its own.
+//!
+//! | the system says                                   | what happens                                       |
+//! |---------------------------------------------------|----------------------------------------------------|
+//! | the connection was given up, or is not allowed    | the next one is accepted                           |
+//! | there is no descriptor or no memory left          | the listener pauses, and then tries again          |
+//! | anything else                                     | it is an error of the listener                     |
+//!
+//! During a pause the connections wait in the backlog. If it were not for the pause, the loop would spin: the
+//! listener is ready, and stays so.
+
+use std::cell::Cell;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::fault::log_isolated;
+use crate::io::{AsyncFd, Direction};
+
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The state of a listener that may have to pause.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    /// Whether something is scarce, and that was said.
+    is_warned: Cell<bool>,
+}
+
+impl Patience {
+    /// What came of an attempt to accept. None if there is to be another one, for which the listener may have
+    /// to wait.
+    pub(super) fn judge<S: AsFd + 'static, T>(
+        &self,
+        listener: &AsyncFd<S>,
+        attempt: io::Result<T>,
+    ) -> io::Result<Option<T>> {
+        let error = match attempt {
+            Ok(accepted) => {
+                self.is_warned.set(false);
+                return Ok(Some(accepted));
+            }
+            Err(error) => error,
+        };
+        match Errno::from_io_error(&error) {
+            Some(errno) if is_of_connection(errno) => Ok(None),
+            Some(errno) if is_scarce(errno) => {
+                listener.pause(Direction::Read, PAUSE);
+                if !self.is_warned.replace(true) {
+                    log_isolated(|| {
+                        tracing::warn!(%error, "connections wait until they can be accepted");
+                    });
+                }
+                Ok(None)
+            }
+            _ => Err(error),
+        }
+    }
+}
+
+/// Whether an error is that of the connection which would have been accepted.
+fn is_of_connection(errno: Errno) -> bool {
+    #[cfg(target_os = "linux")]
+    if matches!(errno, Errno::NONET) {
+        return true;
+    }
+    matches!(
+        errno,
+        Errno::CONNABORTED
+            | Errno::CONNRESET
+            | Errno::HOSTDOWN
+            | Errno::HOSTUNREACH
+            | Errno::NETDOWN
+            | Errno::NETUNREACH
+            | Errno::NOPROTOOPT
+            | Errno::OPNOTSUPP
+            | Errno::PERM
+            | Errno::PROTO
+            | Errno::TIMEDOUT
+    )
+}
+
+/// Whether the system has not enough of something, which may change. The last one is room in a poller.
+fn is_scarce(errno: Errno) -> bool {
+    matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM | Errno::NOSPC)
+}

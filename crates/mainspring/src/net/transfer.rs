@@ -1,0 +1,110 @@
+//! The system calls that move bytes through a stream socket. None of them raises SIGPIPE.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
+
+use crate::io::{AsyncFd, Direction};
+
+/// The system takes no more pieces than this at a time.
+const MAX_PIECES: usize = 1024;
+
+/// Elsewhere the sockets are told when they are made.
+#[cfg(not(target_vendor = "apple"))]
+const QUIET: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(target_vendor = "apple")]
+const QUIET: SendFlags = SendFlags::empty();
+
+/// Reads into memory that need not be initialized, and says how much of it is then. If the system
+/// `has_boundaries`, it may stop at one of them.
+#[inline]
+pub(super) fn read<S: AsFd>(
+    io: &AsyncFd<S>,
+    bytes: &mut [MaybeUninit<u8>],
+    has_boundaries: bool,
+) -> io::Result<usize> {
+    let asked = bytes.len();
+    if asked == 0 {
+        return Ok(0);
+    }
+    let (done, is_whole) = if has_boundaries {
+        receive(io.get_ref().as_fd(), bytes)?
+    } else {
+        (recv(io.get_ref(), bytes, RecvFlags::empty())?.1, true)
+    };
+    if is_whole {
+        io.note_stream(Direction::Read, done, asked);
+    }
+    Ok(done)
+}
+
+/// Memory that is initialized, as memory that need not be.
+pub(super) fn as_uninit(bytes: &mut [u8]) -> &mut [MaybeUninit<u8>] {
+    let (start, len) = (bytes.as_mut_ptr().cast(), bytes.len());
+    // SAFETY: the same memory, with a type of the same layout. Only this module is given the result, and the
+    // system writes nothing but bytes there.
+    unsafe { std::slice::from_raw_parts_mut(start, len) }
+}
+
+/// Reads without taking away.
+pub(super) fn peek(fd: &impl AsFd, bytes: &mut [u8]) -> io::Result<usize> {
+    if bytes.is_empty() {
+        return Ok(0);
+    }
+    Ok(recv(fd, bytes, RecvFlags::PEEK)?.1)
+}
+
+#[inline]
+pub(super) fn write<S: AsFd>(io: &AsyncFd<S>, bytes: &[u8]) -> io::Result<usize> {
+    if bytes.is_empty() {
+        return Ok(0);
+    }
+    let done = send(io.get_ref(), bytes, QUIET)?;
+    io.note_stream(Direction::Write, done, bytes.len());
+    Ok(done)
+}
+
+/// Writes several pieces, as if they were one.
+#[inline]
+pub(super) fn write_vectored<S: AsFd>(
+    io: &AsyncFd<S>,
+    pieces: &[IoSlice<'_>],
+) -> io::Result<usize> {
+    let pieces = &pieces[..pieces.len().min(MAX_PIECES)];
+    if let [one] = pieces {
+        return write(io, one);
+    }
+    let asked = pieces.iter().map(|piece| piece.len()).sum();
+    if asked == 0 {
+        return Ok(0);
+    }
+    let done = sendmsg(io.get_ref(), pieces, &mut SendAncillaryBuffer::default(), QUIET)?;
+    io.note_stream(Direction::Write, done, asked);
+    Ok(done)
+}
+
+/// Reads from a socket that can carry more than bytes, descriptors for example, at which the system stops.
+/// Returns how much, and whether it did not stop: what is not bytes is thrown away, and the system says so.
+#[cfg(target_os = "linux")]
+fn receive(fd: BorrowedFd<'_>, bytes: &mut [MaybeUninit<u8>]) -> io::Result<(usize, bool)> {
+    use std::os::fd::AsRawFd;
+
+    let mut piece = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // SAFETY: it is made of numbers and pointers, for which zero is a value.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut piece;
+    message.msg_iovlen = 1;
+    // SAFETY: the descriptor is open, and the message points to one piece of memory that is borrowed for
+    // writing. The system writes there, and reads nothing.
+    let done = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
+    let done = usize::try_from(done).map_err(|_| io::Error::last_os_error())?;
+    Ok((done, message.msg_flags & libc::MSG_CTRUNC == 0))
+}
+
+/// Whether the system stopped is of no use here: no other backend tells of the end.
+#[cfg(not(target_os = "linux"))]
+fn receive(fd: BorrowedFd<'_>, bytes: &mut [MaybeUninit<u8>]) -> io::Result<(usize, bool)> {
+    Ok((recv(fd, bytes, RecvFlags::empty())?.1, false))
+}

@@ -1,0 +1,91 @@
+//! Child processes, as futures. Linux only.
+//!
+//! [`spawn`] starts what a [`Command`] of the standard library describes. The [`Child`] can be waited
+//! for, and the pipes to its standard streams are [ends of pipes](crate::net::pipe) of the loop. There is neither
+//! a signal handler nor a thread behind it: the system has a descriptor for each child, which tells when it
+//! has ended.
+//!
+//! ```
+//! use mainspring::{EventLoop, process};
+//! use std::process::{Command, Stdio};
+//!
+//! let event_loop = EventLoop::new()?;
+//! let mut command = Command::new("cat");
+//! command.stdin(Stdio::piped()).stdout(Stdio::piped());
+//! let mut child = process::spawn(event_loop.cx(), &mut command)?;
+//! let output = event_loop.block_on(async {
+//!     let stdin = child.stdin.take().expect("it was asked for");
+//!     stdin.write_all(b"hello").await?;
+//!     drop(stdin);
+//!     child.wait_with_output().await
+//! })??;
+//! assert!(output.status.success());
+//! assert_eq!(output.stdout, b"hello");
+//! # Ok::<(), mainspring::Error>(())
+//! ```
+//!
+//! # No zombies
+//!
+//! A process that has ended is kept by the system until its parent has asked how. A [`Child`] that is dropped
+//! goes on running, unless told [otherwise](Child::kill_on_drop), and the loop asks when it has ended. If the
+//! loop has ended before, the next call of [`spawn`], or the next `Child` that is dropped, on any thread, does.
+
+mod child;
+mod orphan;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::Command;
+
+pub use self::child::Child;
+use crate::net::pipe::{Receiver, Sender};
+use crate::{ChildExit, Cx};
+
+/// Starts a child process.
+///
+/// Those of its standard streams that are [`Stdio::piped`](std::process::Stdio::piped) are in the fields of
+/// the [`Child`].
+///
+/// # Errors
+///
+/// As for [`Command::spawn`]: if there is no such program, for example. If the loop has terminated, or the system refuses
+/// the descriptors; a process that was started is killed then.
+///
+/// ```
+/// use mainspring::{EventLoop, process};
+/// use std::process::Command;
+///
+/// let event_loop = EventLoop::new()?;
+/// let mut child = process::spawn(event_loop.cx(), &mut Command::new("true"))?;
+/// let status = event_loop.block_on(child.wait())??;
+/// assert!(status.success());
+///
+/// let error = process::spawn(event_loop.cx(), &mut Command::new("no such program")).unwrap_err();
+/// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+pub fn spawn(cx: &Cx, command: &mut Command) -> io::Result<Child> {
+    orphan::reap();
+    let mut child = command.spawn()?;
+    let stdin = child.stdin.take().map(OwnedFd::from);
+    let stdout = child.stdout.take().map(OwnedFd::from);
+    let stderr = child.stderr.take().map(OwnedFd::from);
+    let exit = ChildExit::new(child).map_err(|(error, child)| {
+        orphan::end(child);
+        error
+    })?;
+    let mut child = Child::new(cx, exit)?;
+    let connected = (|| {
+        child.stdin = stdin.map(|fd| Sender::from_fd(cx, fd)).transpose()?;
+        child.stdout = stdout.map(|fd| Receiver::from_fd(cx, fd)).transpose()?;
+        child.stderr = stderr.map(|fd| Receiver::from_fd(cx, fd)).transpose()?;
+        Ok(())
+    })();
+    match connected {
+        Ok(()) => Ok(child),
+        Err(error) => {
+            child.kill_on_drop(true);
+            Err(error)
+        }
+    }
+}

@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::timers::{automatic, elsewhere, tick};
+use common::timers::{automatic, elsewhere, manual, tick};
 use common::{
     Log, OnDrop, SharedLog, Token, Tracker, Variant, panic_of, turn_until_quiet, wait_until,
     wait_until_sleeping,
@@ -62,6 +62,7 @@ suite! {
     a_drop_of_the_loop_polls_nobody,
     futures_are_not_counted_as_dropped_callbacks,
     futures_are_dropped_on_their_thread_and_in_their_loop,
+    futures_of_a_loop_that_is_dropped_by_a_callback_of_another,
     destructors_may_use_the_loop_at_its_end,
     destructors_that_spawn_at_the_end,
     destructors_that_open_gates_at_the_end,
@@ -260,7 +261,7 @@ fn an_abort_from_inside_itself_in_its_last_poll(variant: Variant) {
     // It was done before it could be stopped, or it was stopped: either is true. Nothing stays.
     match peek(&mut handle) {
         Poll::Ready(Ok(output)) => drop(output),
-        Poll::Ready(Err(error)) => assert!(error.is_aborted(), "{error:?}"),
+        Poll::Ready(Err(error)) => assert_eq!(futures::why(&error), "aborted"),
         Poll::Pending => panic!("known"),
     }
     drop(handle);
@@ -292,15 +293,7 @@ fn an_abort_from_its_own_destructor(variant: Variant) {
         turn_until_quiet(&event_loop);
         match end {
             "done" => gate.open(),
-            "aborted" => {
-                let handle = own.take().unwrap();
-                // The destructor may run in the call; then the place must have it.
-                let handle = Rc::new(handle);
-                let kept = Rc::clone(&handle);
-                drop(kept);
-                own.replace(Rc::try_unwrap(handle).ok());
-                own.borrow().as_ref().unwrap().abort();
-            }
+            "aborted" => own.borrow().as_ref().unwrap().abort(),
             _ => {}
         }
         if end == "loop" {
@@ -405,8 +398,8 @@ fn an_abort_of_a_loop_that_was_never_driven(variant: Variant) {
     drop(event_loop);
     assert_eq!(tracker.alive(), 0);
     assert!(handle.is_finished());
-    let Poll::Ready(Err(error)) = peek(&mut handle) else { panic!("known") };
-    assert!(error.is_aborted() || error.is_terminated(), "{error:?}");
+    let said = result(&mut handle);
+    assert!(said == "aborted" || said == "terminated", "{said}");
 }
 
 /// A loop that notes the panics that nobody has caught.
@@ -953,13 +946,9 @@ fn futures_are_dropped_on_their_thread_and_in_their_loop(variant: Variant) {
         let address = event_loop.handle();
         let gate = Gate::new();
         let pass = gate.pass();
-        let own = event_loop.cx().clone();
         let guard = OnDrop(move || {
             let is_home = thread::current().id() == home;
-            // Whether it is this loop is seen by what is queued there.
-            let is_current = mainspring::current().is_ok();
-            note.borrow_mut().push((is_home, is_current));
-            let _ = &own;
+            note.borrow_mut().push((is_home, mainspring::current().is_ok()));
         });
         let handle = event_loop.cx().spawn_local(async move {
             let _guard = guard;
@@ -989,6 +978,29 @@ fn futures_are_dropped_on_their_thread_and_in_their_loop(variant: Variant) {
         }
         assert_eq!(seen.take(), [(true, true)], "{end}");
     }
+}
+
+// spec: BX-1, SH-4
+fn futures_of_a_loop_that_is_dropped_by_a_callback_of_another(variant: Variant) {
+    // Two loops, told apart by their time.
+    let ((clock, dying), (later, driven)) = (manual(variant), manual(variant));
+    later.advance(Duration::from_secs(5));
+    let seen = Log::new();
+    for is_driven in [true, false] {
+        let note = seen.clone();
+        let guard = OnDrop(move || note.push(mainspring::current().unwrap().now()));
+        drop(dying.cx().spawn_local(async move {
+            let _guard = guard;
+            pending::<()>().await;
+        }));
+        if is_driven {
+            turn_until_quiet(&dying);
+        }
+    }
+    driven.cx().submit(move |_| drop(dying)).unwrap();
+    driven.run_until_idle().unwrap();
+    assert_eq!(seen.take(), [clock.now(), clock.now()]);
+    assert_ne!(clock.now(), later.now());
 }
 
 // spec: BX-1, SD-1, SH-4
@@ -1506,37 +1518,22 @@ fn references_are_counted_right(variant: Variant) {
 
 // spec: BX-1, F-24
 fn a_reference_given_up_while_the_loop_sleeps_inside(variant: Variant) {
-    // By a callback that another thread sends: the loop must look again.
+    thread_local! {
+        static WAITING: RefCell<Option<JoinHandle<()>>> = const { RefCell::new(None) };
+    }
     let (handle, thread) = variant.spawn(
         |builder| builder,
         |event_loop| {
-            let own = Own::<()>::default();
-            own.replace(Some(event_loop.cx().spawn_local(pending())));
-            thread_local! { static KEPT: RefCell<Option<Own<()>>> = const { RefCell::new(None) }; }
-            KEPT.set(Some(Rc::clone(&own)));
-            event_loop.cx().set_immediate(|cx| {
-                let handle = cx.handle();
-                // Handed to the other thread as a function that is run here.
-                drop(handle);
-            });
-            RELEASE.with(|release| {
-                release.set(Some(Box::new(|| {
-                    KEPT.with_borrow(|own| {
-                        own.as_ref().unwrap().borrow().as_ref().unwrap().reference(false);
-                    });
-                })));
-            });
-            event_loop.run_until_idle()
+            WAITING.set(Some(event_loop.cx().spawn_local(pending())));
+            let result = event_loop.run_until_idle();
+            WAITING.take();
+            result
         },
     );
     wait_until_sleeping(&handle);
-    handle.submit(|_| RELEASE.with(|release| release.take().unwrap()())).unwrap();
+    // The loop must look again after the callback.
+    handle.submit(|_| WAITING.with_borrow(|own| own.as_ref().unwrap().reference(false))).unwrap();
     thread.join().unwrap().unwrap();
-}
-
-thread_local! {
-    /// What the loop of this thread is to do when it is told to.
-    static RELEASE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
 
 // spec: BX-1

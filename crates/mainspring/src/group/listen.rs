@@ -92,6 +92,7 @@ where
             return;
         }
     };
+    let serve = |stream| drop(cx.spawn_local(f(&cx, stream)));
     let mut aborted = pin!(cx.aborted(&signal));
     loop {
         let next = poll_fn(|context| match listener.poll_accept(context) {
@@ -99,12 +100,29 @@ where
             Poll::Pending => aborted.as_mut().poll(context).map(|_| None),
         });
         match next.await {
-            Some(Ok((stream, _))) => drop(cx.spawn_local(f(&cx, stream))),
+            Some(Ok((stream, _))) => serve(stream),
             Some(Err(error)) => {
                 tracing::error!(%error, "a loop of the group accepts no more");
                 return;
             }
-            None => return,
+            None => break,
+        }
+    }
+    // Closing the listener would reset what was connected and not accepted. The loop hears of that in the next
+    // tick at the latest.
+    loop {
+        cx.yield_now().await;
+        let mut is_over = true;
+        poll_fn(|context| {
+            while let Poll::Ready(Ok((stream, _))) = listener.poll_accept(context) {
+                is_over = false;
+                serve(stream);
+            }
+            Poll::Ready(())
+        })
+        .await;
+        if is_over {
+            return;
         }
     }
 }

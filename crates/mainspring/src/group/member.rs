@@ -104,7 +104,11 @@ fn drive(number: usize, configure: &Configure, greet: &SyncSender<Greeting>) -> 
     let handle = event_loop.handle();
     let hold = handle.keep_alive();
     let _ = greet.send(Ok((handle, hold)));
-    event_loop.run_until_idle()
+    match event_loop.run_until_idle() {
+        // It was ended before it could be driven.
+        Err(Error::Terminated) => Ok(()),
+        result => result,
+    }
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Error {

@@ -207,7 +207,14 @@ mod sealed {
             let port = port
                 .parse()
                 .map_err(|_| invalid("the port is not a number from 0 to 65535; correct it"))?;
-            Host::new(host, port)
+            // One with a zone, such as `[fe80::1%eth0]`, is left to the system.
+            match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                Some(host) => Host::new(host, port),
+                None if host.contains(':') => {
+                    Err(invalid("an IPv6 address with a port needs brackets; write [address]:port"))
+                }
+                None => Host::new(host, port),
+            }
         }
     }
 

@@ -2,7 +2,6 @@
 
 mod accept;
 mod addr;
-mod pause;
 pub mod pipe;
 mod sigpipe;
 mod socket;
@@ -16,6 +15,7 @@ mod transfer;
 mod udp;
 mod unix_addr;
 mod unix_datagram;
+mod unix_listener;
 mod unix_stream;
 
 pub use self::addr::{ToAddrs, lookup_host};
@@ -25,4 +25,5 @@ pub use self::tcp_listener::{ListenOptions, TcpListener};
 pub use self::tcp_stream::TcpStream;
 pub use self::udp::UdpSocket;
 pub use self::unix_datagram::UnixDatagram;
+pub use self::unix_listener::UnixListener;
 pub use self::unix_stream::UnixStream;

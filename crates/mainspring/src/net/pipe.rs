@@ -62,8 +62,7 @@ pub fn pair(cx: &Cx) -> io::Result<(Sender, Receiver)> {
 
 /// The end of a pipe that is written to. When it is dropped, whoever reads comes to the end.
 ///
-/// Several tasks may write at a time, through an `Rc` for example. What one call of [`write`](Self::write)
-/// wrote stays together.
+/// Several tasks may write at a time, through an `Rc` for example.
 ///
 /// ```
 /// # use mainspring::{Cx, net::pipe};
@@ -401,5 +400,43 @@ impl fmt::Debug for Sender {
 impl fmt::Debug for Receiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Receiver").field(self.0.get_ref()).finish()
+    }
+}
+
+#[cfg(feature = "futures-io")]
+mod traits {
+    use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use super::{Receiver, Sender};
+
+    impl futures_io::AsyncRead for Receiver {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            buffer: &mut [u8],
+        ) -> Poll<io::Result<usize>> {
+            Self::poll_read(&self, cx, buffer)
+        }
+    }
+
+    /// Closing does nothing, since whoever reads comes to the end when this is dropped.
+    impl futures_io::AsyncWrite for Sender {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Self::poll_write(&self, cx, bytes)
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! Where Unix sockets are: at a path, or, on Linux, under a name that is no file's.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::SocketAddr;
 
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+use rustix::net::SocketAddrUnix;
 
 /// Says what to do about an address that is in use: a path is left behind by everyone who used it.
 pub(super) fn explain(error: io::Error, address: &SocketAddr) -> io::Error {
@@ -31,23 +30,4 @@ pub(super) fn convert(address: &SocketAddr) -> io::Result<SocketAddrUnix> {
     }
     let error = "nobody can be reached at an address without a name; bind the other socket to one";
     Err(io::Error::new(io::ErrorKind::InvalidInput, error))
-}
-
-/// A socket for a stream, which is not connected. It is not inherited by child processes.
-#[cfg(not(target_vendor = "apple"))]
-pub(super) fn new_stream() -> io::Result<OwnedFd> {
-    use rustix::net::{SocketFlags, socket_with};
-
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    Ok(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
-}
-
-/// A socket for a stream, which is not connected. It is not inherited by child processes.
-#[cfg(target_vendor = "apple")]
-pub(super) fn new_stream() -> io::Result<OwnedFd> {
-    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
-    rustix::io::ioctl_fioclex(&socket)?;
-    rustix::io::ioctl_fionbio(&socket, true)?;
-    rustix::net::sockopt::set_socket_nosigpipe(&socket, true)?;
-    Ok(socket)
 }

@@ -1,18 +1,20 @@
 //! Datagrams between the processes of a machine.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::io;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
-use std::task::Poll;
+use std::time::Duration;
 
-use super::pause::Pause;
 use super::unix_addr::explain;
 use crate::io::{AsyncFd, Direction};
 use crate::{Cx, Error};
+
+/// How long to wait for a receiver whose queue is full. If it is full of what others have sent, and this socket
+/// is not connected to it, the system does not tell when there is room.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A Unix socket for datagrams.
 ///
@@ -264,21 +266,15 @@ impl UnixDatagram {
     /// # Ok(()) }
     /// ```
     pub async fn send_to_addr(&self, datagram: &[u8], to: &SocketAddr) -> io::Result<usize> {
-        // If the receiver's queue is full of what others have sent, and this socket is not connected to it,
-        // the system does not tell when there is room: so this looks again after a while.
-        let mut pause = Pause::new(self.0.cx());
-        poll_fn(|cx| {
-            let send = |socket: &net::UnixDatagram| socket.send_to_addr(datagram, to);
-            let mut sent = self.0.poll_write_with(cx, send);
-            while sent.is_pending() && pause.poll(cx).is_ready() {
-                sent = match self.0.try_with(Direction::Write, send) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
-                    result => Poll::Ready(result),
-                };
-            }
-            sent
-        })
-        .await
+        self.0
+            .write_with(|socket| {
+                let sent = socket.send_to_addr(datagram, to);
+                if matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+                    self.0.pause(Direction::Write, PAUSE);
+                }
+                sent
+            })
+            .await
     }
 
     /// Receives a datagram, and says how long it is, or how much of it had room. Cancel safe.

@@ -1,19 +1,24 @@
 //! Streams between the processes of a machine.
 
-use std::future::poll_fn;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::ops::Range;
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType};
 
-use super::pause::Pause;
+use super::socket;
 use super::stream::sealed::Sealed;
 use super::stream::stream_methods;
 use super::unix_addr;
 use crate::io::AsyncFd;
 use crate::{Cx, Error};
+
+/// The pauses before it is tried again to connect to who has no room for one more. The system does not tell when
+/// there is some.
+const PAUSES: Range<Duration> = Duration::from_millis(1)..Duration::from_millis(50);
 
 /// A Unix stream.
 ///
@@ -75,13 +80,15 @@ impl UnixStream {
     /// # Ok(()) }
     /// ```
     pub async fn connect_addr(cx: &Cx, address: &SocketAddr) -> io::Result<Self> {
-        let socket = unix_addr::new_stream()?;
+        let socket = socket::new(AddressFamily::UNIX, SocketType::STREAM)?;
         let address = unix_addr::convert(address)?;
-        // The system does not tell when there is room in the queue of the one who listens.
-        let mut pause = Pause::new(cx);
+        let mut pause = PAUSES.start;
         let connected = loop {
             match rustix::net::connect(&socket, &address) {
-                Err(Errno::AGAIN) => poll_fn(|context| pause.poll(context)).await,
+                Err(Errno::AGAIN) => {
+                    cx.sleep(pause).await;
+                    pause = PAUSES.end.min(pause * 2);
+                }
                 Err(Errno::INTR) => {}
                 result => break result,
             }
@@ -133,11 +140,6 @@ impl UnixStream {
     /// ```
     pub fn from_std(cx: &Cx, stream: net::UnixStream) -> io::Result<Self> {
         Self::new(AsyncFd::new(cx, stream))
-    }
-
-    /// A stream of a socket that is connected and non-blocking.
-    pub(super) fn from_accepted(cx: &Cx, socket: OwnedFd) -> io::Result<Self> {
-        Self::new(AsyncFd::new_nonblocking(cx, net::UnixStream::from(socket)))
     }
 
     fn new(registered: Result<AsyncFd<net::UnixStream>, impl Into<Error>>) -> io::Result<Self> {

@@ -29,20 +29,13 @@ pub fn show<T: Debug>(result: &Result<T, JoinError>) -> String {
     }
 }
 
-/// A short name of an error. It is one kind, and only one.
+/// A short name of an error.
 pub fn why(error: &JoinError) -> String {
-    match (error.is_aborted(), error.is_panicked(), error.is_terminated()) {
-        (true, false, false) => "aborted".to_owned(),
-        (false, true, false) => format!("panicked {}", message(error)),
-        (false, false, true) => "terminated".to_owned(),
-        kinds => panic!("{kinds:?}: {error:?}"),
-    }
-}
-
-fn message(error: &JoinError) -> String {
     match error {
-        JoinError::Panicked(panic) => panic.message().unwrap_or("?").to_owned(),
-        _ => unreachable!(),
+        JoinError::Aborted => "aborted".to_owned(),
+        JoinError::Panicked(panic) => format!("panicked {}", panic.message().unwrap_or("?")),
+        JoinError::Terminated => "terminated".to_owned(),
+        _ => panic!("{error:?}"),
     }
 }
 

@@ -24,13 +24,14 @@ use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
 /// 1. The cached time is refreshed.
 /// 2. Timers that are due, those that were there when this phase began.
 /// 3. The internal lane is run to its end.
-/// 4. The external lane is run up to its budget.
-/// 5. Microtasks.
-/// 6. The loop polls. It blocks only if nothing is queued, and until the next timer is due at the most.
-/// 7. Callbacks of the descriptors that are ready, 1,024 at the most; the others come in the next tick.
-/// 8. Microtasks.
-/// 9. Immediates, those that were there when this phase began.
-/// 10. Close callbacks, likewise.
+/// 4. [Futures](Cx::spawn_local) that were woken are polled, up to their budget.
+/// 5. The external lane is run up to its budget.
+/// 6. Microtasks.
+/// 7. The loop polls. It blocks only if nothing is queued, and until the next timer is due at the most.
+/// 8. Callbacks of the descriptors that are ready, 1,024 at the most; the others come in the next tick.
+/// 9. Microtasks.
+/// 10. Immediates, those that were there when this phase began.
+/// 11. Close callbacks, likewise.
 ///
 /// After each callback comes a checkpoint: the `next_tick` queue and the microtask queue are run, in
 /// turn, until both are empty.
@@ -42,6 +43,7 @@ use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
 /// | [`run`](Self::run) | when the loop has terminated |
 /// | [`run_until_aborted`](Self::run_until_aborted) | likewise; a condition of yours shuts it down |
 /// | [`run_until_idle`](Self::run_until_idle) | when nothing is left that could cause a callback |
+/// | [`block_on`](Self::block_on) | when a future is done |
 /// | [`turn`](Self::turn) | after one tick |
 ///
 /// Between two of them the state is Running: a shutdown that is begun then is carried out by the next

@@ -131,8 +131,8 @@ impl Handle {
     ///
     /// External tasks are refused from now on. What was accepted is run: external tasks, internal
     /// tasks, microtasks, the immediates that were set before it began, and close callbacks, again and
-    /// again until there are none. Functions that were given to [`promisify`](Self::promisify) are waited for. Timers
-    /// are not: they are dropped, and not counted. Callbacks may
+    /// again until there are none. Functions that were given to [`promisify`](Self::promisify) are waited for.
+    /// Futures that were woken are polled; those that wait are dropped, and so are timers, and not counted. Callbacks may
     /// go on to queue all but external tasks and immediates; if
     /// they do so for ever, only a deadline or a [`close`](Self::close) ends it.
     ///

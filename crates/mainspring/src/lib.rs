@@ -34,6 +34,10 @@
 //!   [`promisify`](Handle::promisify) makes one of a function that blocks.
 //! * [`Watch`] says what to do when a descriptor is ready, for [`Cx::watch`]; [`Handle::register_fd`] is
 //!   the strict form, for any thread.
+//! * [`Cx::spawn_local`] runs a future, [`EventLoop::block_on`] drives the loop until one is done; sockets and
+//!   child processes for them are in [`net`] and [`process`], anything else with a descriptor is an [`AsyncFd`].
+//! * [`LoopGroup`] is several loops, one for each core.
+//! * [`Guest`] is a loop that another main loop drives, by waiting for its descriptor.
 //! * [`Performance`] is JavaScript's `performance`: marks, measures, and observers of them.
 //! * [`AbortSignal`] says that something is to end, on any thread; [`AbortController`] makes it say so.
 //! * [`EventTarget`] calls listeners for an [`Event`], as in the DOM.
@@ -68,7 +72,9 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `signals` | `Handle::shutdown_on_signals` and the source `Signals`, on Unix |
+//! | `signals` | `Handle::shutdown_on_signals`, the source `Signals`, and `AsyncSignals` as a future, on Unix |
+//! | `futures-io` | the traits `AsyncRead` and `AsyncWrite` of that crate for streams, on Unix |
+//! | `hyper` | what `hyper` needs of a runtime, in `mainspring::hyper`, on Unix |
 //!
 //! # What it is not
 //!
@@ -184,3 +190,8 @@ pub use state::LoopState;
 pub use time::{Interval, Sleep, Timeout};
 pub use timer::{TimerId, TimerNesting};
 pub use virtual_clock::VirtualClock;
+
+/// The pages of the book that need no other crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/async.md")]
+mod book {}

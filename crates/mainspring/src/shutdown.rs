@@ -3,12 +3,12 @@
 //! # Order
 //!
 //! 1. The external lane is closed; then the state becomes Terminating.
-//! 2. External tasks, internal tasks, microtasks, the immediates that were there when it began, close
-//!    callbacks; again, until all are empty and no worker is on an errand.
+//! 2. External tasks, internal tasks, futures that were woken, microtasks, the immediates that were there when it
+//!    began, close callbacks; again, until all are empty and no worker is on an errand.
 //! 3. The state becomes Terminated; then the internal lane and the microtasks are closed.
 //! 4. What was accepted between the last look and the closing is run: the final drain.
-//! 5. What is left, because somebody lost patience, is dropped, and counted. Promises that are pending are
-//!    rejected. Timers and what is registered are dropped, with the sources, and are not counted.
+//! 5. Futures are dropped. What is left, because somebody lost patience, is dropped, and counted. Promises that
+//!    are pending are rejected. Timers and what is registered are dropped, with the sources, and are not counted.
 //! 6. The poller and the wake descriptors are closed.
 //! 7. Those who wait are told.
 //!

@@ -443,7 +443,7 @@ fn futures_stay_where_they_are(variant: Variant) {
         let log = Log::new();
         let place = Place { log: log.clone(), polls: 0, _pinned: PhantomPinned };
         let gate = Gate::new();
-        let (pass, mut polled) = (gate.pass(), false);
+        let pass = gate.pass();
         let mut place = Box::pin(async move {
             if ending != "done" {
                 pass.await;
@@ -453,10 +453,7 @@ fn futures_stay_where_they_are(variant: Variant) {
         // Not in a box: the executor itself must not move it.
         let unboxed = Place { log: log.clone(), polls: 0, _pinned: PhantomPinned };
         let handle = event_loop.cx().spawn_local(unboxed);
-        let boxed = event_loop.cx().spawn_local(poll_fn(move |cx| {
-            polled = true;
-            place.as_mut().poll(cx)
-        }));
+        let boxed = event_loop.cx().spawn_local(poll_fn(move |cx| place.as_mut().poll(cx)));
         for _ in 0..100 {
             drop(event_loop.cx().spawn_local(async {}));
         }
@@ -586,7 +583,7 @@ fn many_futures(variant: Variant) {
 fn a_future_awaits_promises_of_both_kinds(variant: Variant) {
     let event_loop = build(variant);
     let cx = event_loop.cx();
-    let (shared, resolver) = Promise::with_resolvers(&event_loop.handle());
+    let (shared, resolver) = Promise::<()>::with_resolvers(&event_loop.handle());
     let (local, local_resolver) = LocalPromise::with_resolvers(cx);
     let mut handle = cx.spawn_local(async move {
         let text: Rc<str> = local.await.unwrap();
@@ -736,7 +733,7 @@ fn the_futures_of_one_thread_begin_in_its_order(variant: Variant) {
 // spec: PR-5
 fn the_loop_spawns_through_its_own_handle(variant: Variant) {
     let event_loop = build(variant);
-    let promise = event_loop.handle().spawn(|_| async { Rc::new(5).max(Rc::new(6)).pow(2) });
+    let promise = event_loop.handle().spawn(|_| async { *Rc::new(6) * *Rc::new(6) });
     assert_eq!(event_loop.block_on(promise).unwrap().unwrap(), 36);
 }
 

@@ -284,7 +284,7 @@ fn an_abort_from_its_own_destructor(variant: Variant) {
                 let own = own.as_ref().unwrap();
                 own.abort();
                 // Whatever it says, it says it.
-                own.is_finished();
+                let _ = own.is_finished();
                 own.reference(true);
                 own.reference(false);
             },

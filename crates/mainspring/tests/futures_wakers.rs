@@ -197,7 +197,8 @@ fn a_wake_during_the_poll_by_another_thread_causes_another(variant: Variant) {
             return Poll::Ready(());
         }
         // It is done before the poll is.
-        elsewhere(|| (0..10).for_each(|_| cx.waker().wake_by_ref()));
+        let waker = cx.waker();
+        elsewhere(|| (0..10).for_each(|_| waker.wake_by_ref()));
         Poll::Pending
     }));
     event_loop.run_until_idle().unwrap();

@@ -116,10 +116,13 @@ fn fill(sender: &Sender) -> usize {
 // spec: BX-1, WK-1
 fn a_writer_that_waits_is_woken_by_room(variant: Variant) {
     let event_loop = build(variant);
-    let (mut read, write) = io::pipe().unwrap();
+    let (read, write) = io::pipe().unwrap();
     let sender = Sender::from_fd(event_loop.cx(), write).unwrap();
     let full = fill(&sender);
-    let reader = when_asleep(&event_loop, move || read.read_exact(&mut vec![0; full]).unwrap());
+    let mut read_there = read.try_clone().unwrap();
+    let reader = when_asleep(&event_loop, move || {
+        read_there.read_exact(&mut vec![0; full]).unwrap();
+    });
     assert_eq!(run(&event_loop, sender.write(b"more")), 4);
     reader.join().unwrap();
 }

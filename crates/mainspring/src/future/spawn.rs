@@ -1,12 +1,13 @@
 //! Giving futures to the loop.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::cell::TaskPtr;
 use super::join::{JoinError, JoinHandle};
-use crate::promise::Promise;
-use crate::{Cx, Handle};
+use crate::promise::{Panicked, Promise, Resolver};
+use crate::{Cx, Error, Handle};
 
 impl Cx {
     /// Runs a future on this loop. It need not be `Send`.
@@ -63,8 +64,8 @@ impl Cx {
 impl Handle {
     /// Runs a future on the loop, from any thread. A function makes it there, so it need not be `Send`.
     ///
-    /// What [`Cx::spawn_local`] says holds for the future. The promise is rejected with [`Error::Terminated`](crate::Error::Terminated) if
-    /// the loop ends first, and with [`Panicked`](crate::Panicked) if the future panics.
+    /// What [`Cx::spawn_local`] says holds for the future. The promise is rejected with [`Error::Terminated`] if
+    /// the loop ends first, and with [`Panicked`] if the future or the function panics.
     ///
     /// ```
     /// use mainspring::{Deadline, EventLoop};
@@ -93,16 +94,35 @@ impl Handle {
         Fut: Future<Output = T> + 'static,
     {
         let (promise, resolver) = Promise::with_resolvers(self);
-        let start = move |cx: &Cx| {
-            cx.spawn_local(f(cx)).on_done(move |output| {
-                match output {
-                    Ok(value) => resolver.resolve(value),
-                    Err(error) => resolver.reject(error.into_reason()),
-                };
-            });
+        let answer = Answer(Some(resolver));
+        let start = move |cx: &Cx| match catch_unwind(AssertUnwindSafe(|| f(cx))) {
+            Ok(future) => cx.spawn_local(future).on_done(|output| answer.give(output)),
+            Err(payload) => answer.give(Err(JoinError::Panicked(Panicked::new(payload)))),
         };
-        // If the loop has terminated, the resolver is dropped, and the promise rejected by that.
+        // If the loop has terminated, it is dropped.
         drop(self.submit_internal(start));
         promise
+    }
+}
+
+/// Settles the promise of a future, also if that never came to be.
+struct Answer<T: Send + 'static>(Option<Resolver<T>>);
+
+impl<T: Send + 'static> Answer<T> {
+    fn give(mut self, output: Result<T, JoinError>) {
+        if let Some(resolver) = self.0.take() {
+            match output {
+                Ok(value) => resolver.resolve(value),
+                Err(error) => resolver.reject(error.into_reason()),
+            };
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for Answer<T> {
+    fn drop(&mut self) {
+        if let Some(resolver) = self.0.take() {
+            resolver.reject(Error::Terminated);
+        }
     }
 }

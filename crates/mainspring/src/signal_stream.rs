@@ -30,7 +30,7 @@ use crate::{Cx, Error, Signals};
 /// ```
 pub struct AsyncSignals {
     source: AsyncFd<Signals>,
-    /// Those that have been taken from the source, and not been asked for yet. None is in it twice.
+    /// Those that have been taken from the source, and not been asked for yet.
     pending: RefCell<VecDeque<i32>>,
 }
 
@@ -71,9 +71,6 @@ impl AsyncSignals {
     /// # }
     /// ```
     pub async fn recv(&self) -> io::Result<i32> {
-        if let Some(signal) = self.take() {
-            return Ok(signal);
-        }
         self.source.read_with(|signals| self.receive(signals)).await
     }
 
@@ -89,25 +86,15 @@ impl AsyncSignals {
     /// # Ok(()) }
     /// ```
     pub fn poll_recv(&self, cx: &mut Context<'_>) -> Poll<io::Result<i32>> {
-        match self.take() {
-            Some(signal) => Poll::Ready(Ok(signal)),
-            None => self.source.poll_read_with(cx, |signals| self.receive(signals)),
-        }
+        self.source.poll_read_with(cx, |signals| self.receive(signals))
     }
 
-    fn take(&self) -> Option<i32> {
-        self.pending.borrow_mut().pop_front()
-    }
-
-    /// Another task may have taken signals from the source since this one began to wait: whoever was woken
-    /// finds the rest of them here.
+    /// It would block only if nothing is pending. So as long as something is, the source is known to be ready,
+    /// and whoever waits has been woken.
     fn receive(&self, signals: &Signals) -> io::Result<i32> {
-        let came = signals.pending();
         let mut pending = self.pending.borrow_mut();
-        for signal in came {
-            if !pending.contains(&signal) {
-                pending.push_back(signal);
-            }
+        if pending.is_empty() {
+            pending.extend(signals.pending());
         }
         pending.pop_front().ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }

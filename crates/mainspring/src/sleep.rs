@@ -111,13 +111,17 @@ impl Sleep {
     ///
     /// For the loop's thread only, in state Running. The sleep ends by [`StateWord::wake_up`].
     pub(crate) fn doze(&self, has_work: impl FnOnce() -> bool) -> bool {
+        self.probes.reach(Point::BeforeSleep);
         if !self.state.fall_asleep(Via::Poll) {
             return false;
         }
+        self.probes.reach(Point::SleepPublished);
         // Partner: the fence in `notify`.
         fence(Ordering::SeqCst);
         let is_asleep = !has_work();
-        if !is_asleep {
+        if is_asleep {
+            self.probes.reach(Point::BeforeBlock);
+        } else {
             self.state.wake_up();
         }
         is_asleep

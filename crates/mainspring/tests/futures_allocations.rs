@@ -288,6 +288,76 @@ fn nothing_is_left_of_futures() {
     });
 }
 
+/// A waker that panics.
+struct Bomb;
+
+impl std::task::Wake for Bomb {
+    fn wake(self: Arc<Self>) {
+        std::panic::resume_unwind(Box::new("expected of the waker"));
+    }
+}
+
+// spec: BX-1, SD-6, FA-1
+#[test]
+fn nothing_is_left_of_futures_whose_wakers_panic() {
+    counting::counted(|| {
+        let round = || {
+            let event_loop = EventLoop::builder().on_uncaught(|_, _| ()).build().unwrap();
+            let waker = Waker::from(Arc::new(Bomb));
+            for end in 0..3 {
+                let cx = event_loop.cx().clone();
+                let mut handle = event_loop.cx().spawn_local(async move {
+                    cx.yield_now().await;
+                    if end > 0 {
+                        pending::<()>().await;
+                    }
+                });
+                let mut context = std::task::Context::from_waker(&waker);
+                assert!(std::pin::pin!(&mut handle).poll(&mut context).is_pending());
+                turn(&event_loop);
+                turn(&event_loop);
+                if end == 1 {
+                    let aborted = std::panic::AssertUnwindSafe(|| handle.abort());
+                    drop(std::panic::catch_unwind(aborted));
+                }
+                assert_eq!(handle.is_finished(), end < 2);
+            }
+            drop(event_loop);
+        };
+        (0..2).for_each(|_| round());
+        let before = counting::bytes();
+        (0..20).for_each(|_| round());
+        assert_eq!(counting::bytes() - before, 0);
+    });
+}
+
+// spec: BX-1, SD-6
+#[test]
+fn nothing_is_left_of_futures_that_are_refused() {
+    counting::counted(|| {
+        let event_loop = EventLoop::new().unwrap();
+        let (cx, handle) = (event_loop.cx().clone(), event_loop.handle());
+        cx.close();
+        // It may have terminated already.
+        let _ = event_loop.turn(Duration::ZERO);
+        let round = || {
+            drop(cx.spawn_local(async { 5 }));
+            drop(cx.spawn_local(pending::<()>()));
+            drop(handle.spawn(|_| async { 5 }));
+        };
+        (0..10).for_each(|_| round());
+        let before = counting::bytes();
+        (0..1_000).for_each(|_| round());
+        assert_eq!(counting::bytes() - before, 0);
+        // Nor if the loop is gone, and only its context is there.
+        drop(event_loop);
+        (0..10).for_each(|_| round());
+        let before = counting::bytes();
+        (0..1_000).for_each(|_| round());
+        assert_eq!(counting::bytes() - before, 0);
+    });
+}
+
 // spec: BX-1
 #[test]
 fn storage_does_not_grow_with_the_number_of_futures_that_were() {

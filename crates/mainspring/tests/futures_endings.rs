@@ -53,6 +53,8 @@ suite! {
     a_panic_in_the_destructor_of_an_output,
     a_panic_in_a_destructor_at_the_end_of_the_loop,
     a_panicking_waker_of_the_one_who_waits_does_not_take_the_loop_down,
+    a_panicking_waker_at_the_end_of_the_loop_does_not_keep_the_others,
+    an_end_of_a_loop_with_very_many_futures,
     a_shutdown_polls_what_is_woken_and_drops_what_waits,
     a_shutdown_polls_for_as_long_as_somebody_is_woken,
     a_shutdown_does_not_wait_for_those_who_wait,
@@ -79,6 +81,7 @@ suite! {
     a_promise_that_nobody_handles_is_reported_once,
     a_loop_with_a_waiting_future_is_not_idle,
     a_loop_with_an_unreferenced_future_is_idle,
+    a_loop_with_an_unreferenced_future_that_never_rests_is_idle,
     references_are_counted_right,
     a_reference_given_up_while_the_loop_sleeps_inside,
     a_detached_future_keeps_its_reference,
@@ -667,6 +670,15 @@ fn a_panic_in_the_destructor_of_an_output(variant: Variant) {
         drop(event_loop.cx().spawn_local(async move { note.push("next") }));
         turn_whatever(&event_loop);
         assert_eq!(log.take(), ["next"]);
+        // Given to a promise that nobody has.
+        let promise = event_loop.cx().spawn_local(async { Rc::new(Explosive) }).into_promise();
+        drop(promise);
+        drop(event_loop.handle().spawn(|_| async { Explosive }));
+        let note = log.clone();
+        drop(event_loop.cx().spawn_local(async move { note.push("next") }));
+        turn_whatever(&event_loop);
+        assert_eq!(log.take(), ["next"]);
+        event_loop.run_until_idle().unwrap();
         // With a handle, which is dropped by the user: whether it panics there is not the loop's concern.
         let handle = event_loop.cx().spawn_local(async { Explosive });
         turn_until_quiet(&event_loop);
@@ -756,6 +768,66 @@ fn a_panicking_waker_of_the_one_who_waits_does_not_take_the_loop_down(variant: V
                 _ => assert_eq!(said, "terminated"),
             }
         }
+    }
+}
+
+// spec: BX-1, FA-1, SD-6
+fn a_panicking_waker_at_the_end_of_the_loop_does_not_keep_the_others(variant: Variant) {
+    for end in ["shutdown", "close", "drop"] {
+        let event_loop = variant.build();
+        let tracker = Tracker::new();
+        let mut handles = Vec::new();
+        for _ in 0..4 {
+            let token = tracker.token();
+            let mut handle = event_loop.cx().spawn_local(async move {
+                let _token = token;
+                pending::<()>().await;
+            });
+            let waker = Waker::from(Arc::new(Bomb));
+            let mut cx = Context::from_waker(&waker);
+            assert!(std::pin::Pin::new(&mut handle).poll(&mut cx).is_pending());
+            handles.push(handle);
+        }
+        turn_until_quiet(&event_loop);
+        match end {
+            "shutdown" => event_loop.cx().shutdown(),
+            "close" => event_loop.cx().close(),
+            _ => {}
+        }
+        if end != "drop" {
+            assert_eq!(panic_of(|| event_loop.run().unwrap()), None, "{end}");
+            assert_eq!(event_loop.state(), LoopState::Terminated);
+        }
+        assert_eq!(panic_of(move || drop(event_loop)), None, "{end}");
+        assert_eq!(tracker.alive(), 0, "{end}");
+        for handle in &mut handles {
+            assert_eq!(result(handle), "terminated", "{end}");
+        }
+    }
+}
+
+// spec: BX-1, SD-6
+fn an_end_of_a_loop_with_very_many_futures(variant: Variant) {
+    // So many that it takes for ever if each has to be looked for.
+    const MANY: usize = if cfg!(miri) { 300 } else { 300_000 };
+    for is_shut_down in [true, false] {
+        let event_loop = variant.build();
+        let drops = Rc::new(Cell::new(0));
+        for _ in 0..MANY {
+            let drops = Rc::clone(&drops);
+            let guard = OnDrop(move || drops.set(drops.get() + 1));
+            drop(event_loop.cx().spawn_local(async move {
+                let _guard = guard;
+                pending::<()>().await;
+            }));
+        }
+        turn_until_quiet(&event_loop);
+        if is_shut_down {
+            event_loop.cx().shutdown();
+            event_loop.run().unwrap();
+        }
+        drop(event_loop);
+        assert_eq!(drops.get(), MANY);
     }
 }
 
@@ -1457,6 +1529,31 @@ fn a_loop_with_an_unreferenced_future_is_idle(variant: Variant) {
     });
     own.replace(Some(handle));
     event_loop.run_until_idle().unwrap();
+}
+
+// spec: BX-1, F-24, R9
+fn a_loop_with_an_unreferenced_future_that_never_rests_is_idle(variant: Variant) {
+    for is_yielding in [true, false] {
+        let event_loop = build(variant);
+        let cx = event_loop.cx().clone();
+        let handle = event_loop.cx().spawn_local(async move {
+            loop {
+                if is_yielding { cx.yield_now().await } else { spin(1).await }
+            }
+        });
+        handle.reference(false);
+        // For ever, if what is woken keeps the loop alive though nobody wants it to.
+        let ticks = Rc::new(Cell::new(0));
+        let log = Log::new();
+        let count = Rc::clone(&ticks);
+        event_loop.cx().set_immediate(move |_| count.set(count.get() + 1));
+        event_loop.cx().submit(log.note("task")).unwrap();
+        event_loop.run_until_idle().unwrap();
+        assert_eq!(log.take(), ["task"]);
+        assert_eq!(ticks.get(), 1);
+        assert!(!handle.is_finished());
+        let _: &JoinHandle<()> = &handle;
+    }
 }
 
 // spec: BX-1, F-24

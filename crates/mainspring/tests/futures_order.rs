@@ -46,6 +46,7 @@ suite! {
     a_yield_that_is_dropped_has_no_effect_on_others,
     a_yield_of_one_that_is_woken_anyway,
     a_yield_in_a_future_that_is_aborted,
+    a_waker_that_panics_does_not_lose_the_yields_of_others,
     a_turn_counts_polls,
     a_turn_says_whether_a_future_is_woken,
     an_external_flood_does_not_starve_futures,
@@ -716,6 +717,43 @@ fn a_yield_in_a_future_that_is_aborted(variant: Variant) {
     event_loop.run_until_idle().unwrap();
     assert_eq!(polls.get(), 1);
     assert_eq!(result::<()>(&mut handle), "aborted");
+}
+
+/// A waker of a foreign executor.
+struct Bomb;
+
+impl std::task::Wake for Bomb {
+    fn wake(self: Arc<Self>) {
+        panic!("expected of the waker");
+    }
+}
+
+// spec: BX-1, FA-1, FA-3
+fn a_waker_that_panics_does_not_lose_the_yields_of_others(variant: Variant) {
+    for policy in [PanicPolicy::Isolate, PanicPolicy::Propagate] {
+        let event_loop = variant.builder().panic_policy(policy).build().unwrap();
+        let log = Log::new();
+        for n in 0..3 {
+            let (cx, note) = (event_loop.cx().clone(), log.clone());
+            drop(event_loop.cx().spawn_local(async move {
+                if n == 1 {
+                    let waker = std::task::Waker::from(Arc::new(Bomb));
+                    let mut context = std::task::Context::from_waker(&waker);
+                    let yields = std::pin::pin!(cx.yield_now());
+                    assert!(yields.poll(&mut context).is_pending());
+                }
+                cx.yield_now().await;
+                note.push(n);
+            }));
+        }
+        let mut panics = 0;
+        while common::panic_of(|| event_loop.run_until_idle().unwrap()).is_some() {
+            panics += 1;
+        }
+        assert!(panics <= 1);
+        assert_eq!(log.take(), [0, 1, 2]);
+        assert_eq!(event_loop.handle().pending(), 0);
+    }
 }
 
 // spec: BX-1

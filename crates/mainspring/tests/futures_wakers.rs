@@ -115,7 +115,9 @@ fn a_wake_before_the_loop_is_driven_is_not_lost(variant: Variant) {
         // With time to block: it must not.
         let turned = event_loop.turn(None).unwrap();
         assert_eq!(gate.polls(), 2);
-        assert_eq!(turned.callbacks, 1);
+        // That of another thread may need a task to carry it.
+        assert!((1..=2).contains(&turned.callbacks));
+        assert!(turned.callbacks == 1 || !is_local);
         assert_eq!(result(&mut handle), "ok ()");
     }
 }

@@ -120,7 +120,7 @@ impl TaskPtr {
             acts: const {
                 &Acts { poll: poll::<F>, end: end::<F>, output: output::<F>, free: free::<F> }
             },
-            bits: Cell::new(JOINED | REFERENCED),
+            bits: Cell::new(JOINED),
             key: Cell::new(usize::MAX),
             next: Cell::new(None),
             joiner: Cell::new(None),
@@ -268,12 +268,12 @@ unsafe fn end<F: Future>(task: TaskPtr, reason: JoinError) {
     // SAFETY: says the caller.
     if let Err(payload) = unsafe { finish::<F>(task, Err(reason)) } {
         let text = as_text(&*payload).unwrap_or("(a payload that is not text)");
-        log_isolated(|| tracing::error!("a future panicked while it was dropped: {text}"));
+        log_isolated(|| tracing::error!("a panic at the end of a future: {text}"));
         drop_isolated(payload);
     }
 }
 
-/// Drops the future, and passes its output on. The error is the panic of its destructor.
+/// Drops the future, and passes its output on. The error is the panic of its destructor, or of who is told.
 ///
 /// # Safety
 ///
@@ -293,7 +293,7 @@ unsafe fn finish<F: Future>(
     // It is dropped in place, because it is pinned, and as code of the user: it may do anything but reach the
     // future itself.
     // SAFETY: only the loop's thread gets here, and nobody polls it any more.
-    let dropped = catch_unwind(AssertUnwindSafe(|| future.with_mut(|f| unsafe { *f = None })));
+    let mut result = catch_unwind(AssertUnwindSafe(|| future.with_mut(|f| unsafe { *f = None })));
     // SAFETY: nothing in here runs code of the user.
     if let Some(local) = unsafe { header.shared.owner.local() } {
         local.futures.forget(header);
@@ -301,11 +301,14 @@ unsafe fn finish<F: Future>(
     if header.has(JOINED) {
         // SAFETY: the field is there, and only the loop's thread gets here.
         unsafe { (*whole).output.with_mut(|place| *place = Some(output)) };
-        match header.joiner.take() {
+        let joiner = header.joiner.take();
+        // A waker is code of somebody else.
+        let joined = catch_unwind(AssertUnwindSafe(|| match joiner {
             Some(Joiner::Wake(waker)) => waker.wake(),
             Some(Joiner::Call(call)) => call(),
             None => {}
-        }
+        }));
+        result = result.and(joined);
     } else {
         drop_isolated(output);
     }
@@ -314,7 +317,7 @@ unsafe fn finish<F: Future>(
         // the queue gives the reference back.)
         unsafe { task.release() };
     }
-    dropped
+    result
 }
 
 /// # Safety

@@ -1,6 +1,7 @@
 //! The futures of a loop, on its thread.
 
 use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 use slab::Slab;
@@ -8,6 +9,7 @@ use slab::Slab;
 use super::cell::{DONE, Header, QUEUED, REFERENCED, TaskPtr};
 use super::join::JoinError;
 use crate::Cx;
+use crate::fault::{drop_isolated, log_isolated};
 use crate::local::Local;
 use crate::task::Run;
 
@@ -22,6 +24,8 @@ pub(crate) struct Futures {
     last: Cell<Option<TaskPtr>>,
     /// Wakers of futures that let the rest of the loop go first.
     deferred: RefCell<Vec<Waker>>,
+    /// How often those were woken.
+    round: Cell<u64>,
     /// How many keep the loop alive.
     referenced: Cell<usize>,
 }
@@ -33,6 +37,7 @@ impl Futures {
             first: Cell::new(None),
             last: Cell::new(None),
             deferred: RefCell::default(),
+            round: Cell::new(0),
             referenced: Cell::new(0),
         }
     }
@@ -51,7 +56,7 @@ impl Futures {
     /// Takes a new one in.
     pub(super) fn insert(&self, task: TaskPtr, header: &Header) {
         header.key.set(self.all.borrow_mut().insert(task));
-        self.referenced.set(self.referenced.get() + 1);
+        self.reference(header, true);
     }
 
     /// It is done.
@@ -111,12 +116,18 @@ impl Local {
         }
     }
 
-    /// Wakes a future when the rest of the loop has had its turn.
-    pub(super) fn defer_future(&self, waker: Waker) {
+    /// Wakes a future when the rest of the loop has had its turn: in another round than this.
+    pub(crate) fn defer_future(&self, waker: Waker) -> u64 {
         if self.accepts() {
             self.futures.deferred.borrow_mut().push(waker);
             self.add_aside(1);
         }
+        self.futures.round.get()
+    }
+
+    /// How often those that let the rest of the loop go first were woken.
+    pub(super) fn future_round(&self) -> u64 {
+        self.futures.round.get()
     }
 
     /// Wakes those that let the rest of the loop go first.
@@ -124,10 +135,11 @@ impl Local {
         if self.futures.deferred.borrow().is_empty() {
             return;
         }
+        self.futures.round.set(self.futures.round.get() + 1);
         let mut deferred = self.futures.deferred.take();
         for waker in deferred.drain(..) {
             self.sub_aside();
-            waker.wake();
+            wake_isolated(waker);
         }
         // The memory is used again, unless something was deferred meanwhile.
         let mut place = self.futures.deferred.borrow_mut();
@@ -157,13 +169,25 @@ impl Local {
             woken += 1;
         }
         woken += self.futures.deferred.take().len();
-        loop {
-            let next = self.futures.all.borrow().iter().next().map(|(_, task)| *task);
-            let Some(task) = next else { return woken };
-            // SAFETY: the loop's thread; it is listed, so it is not done, and at its end the loop polls
-            // nothing.
-            unsafe { task.end(JoinError::Terminated) };
+        // One by one, because a destructor may end others. None is added meanwhile.
+        let slots = self.futures.all.borrow().capacity();
+        for key in 0..slots {
+            let task = self.futures.all.borrow().get(key).copied();
+            if let Some(task) = task {
+                // SAFETY: the loop's thread; it is listed, so it is not done, and at its end the loop polls
+                // nothing.
+                unsafe { task.end(JoinError::Terminated) };
+            }
         }
+        woken
+    }
+}
+
+/// Wakes whoever it is, whatever comes of that.
+fn wake_isolated(waker: Waker) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+        log_isolated(|| tracing::error!("a waker panicked"));
+        drop_isolated(payload);
     }
 }
 

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::cell::{ABORTED, DONE, Header, JOINED, Joiner, RUNNING, TaskPtr};
+use crate::current::Entered;
 use crate::fault::log_isolated;
 use crate::promise::Panicked;
 use crate::{AbortError, Cx, Error, LocalPromise, Rejection};
@@ -49,7 +50,7 @@ impl JoinError {
     /// As the reason of a promise.
     pub(super) fn into_reason(self) -> Rejection {
         match self {
-            Self::Aborted => AbortError::default().into(),
+            Self::Aborted => AbortError.into(),
             Self::Panicked(panicked) => panicked.into(),
             Self::Terminated => Error::Terminated.into(),
         }
@@ -116,6 +117,7 @@ impl<T> JoinHandle<T> {
         if header.has(RUNNING) {
             header.set(ABORTED);
         } else if !header.has(DONE) {
+            let _entered = Entered::new(&self.cx);
             // SAFETY: the handle is on the loop's thread; the future is neither done nor being polled, so the
             // loop has its reference.
             unsafe { self.task.end(JoinError::Aborted) };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::cell::TaskPtr;
 use super::join::{JoinError, JoinHandle};
+use crate::current::Entered;
 use crate::promise::{Panicked, Promise, Resolver};
 use crate::{Cx, Error, Handle};
 
@@ -49,11 +50,12 @@ impl Cx {
         let task = TaskPtr::new(Arc::clone(&local.shared), future);
         // SAFETY: a new cell has a reference for the handle, and this is the loop's thread.
         let handle = unsafe { JoinHandle::new(self, task) };
-        // SAFETY: the handle keeps it.
-        local.futures.insert(task, unsafe { task.header() });
         if local.accepts() {
+            // SAFETY: the handle keeps it.
+            local.futures.insert(task, unsafe { task.header() });
             local.wake_future(task);
         } else {
+            let _entered = Entered::new(self);
             // SAFETY: this is the loop's thread; it is neither done nor being polled.
             unsafe { task.end(JoinError::Terminated) };
         }

@@ -21,7 +21,7 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn yield_now(&self) -> YieldNow {
-        YieldNow { cx: Some(self.clone()) }
+        YieldNow { cx: self.clone(), round: None }
     }
 }
 
@@ -35,20 +35,21 @@ impl Cx {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct YieldNow {
-    /// Until it was polled.
-    cx: Option<Cx>,
+    cx: Cx,
+    /// In which round it was polled first.
+    round: Option<u64>,
 }
 
 impl Future for YieldNow {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match self.cx.take() {
-            Some(cx) => {
-                cx.0.defer_future(context.waker().clone());
-                Poll::Pending
-            }
-            None => Poll::Ready(()),
+        if self.round.is_some_and(|round| round != self.cx.0.future_round()) {
+            return Poll::Ready(());
         }
+        // Also if it is polled again for another reason.
+        let round = self.cx.0.defer_future(context.waker().clone());
+        self.round = Some(round);
+        Poll::Pending
     }
 }

@@ -16,6 +16,8 @@
 //! loop builds its poller anew.
 
 mod notifier;
+#[cfg(test)]
+mod races;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -24,7 +26,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 
 use self::notifier::Bell;
@@ -62,7 +64,11 @@ impl EventLoop {
 /// It is a descriptor that is readable while [`turn`](Self::turn) has something to do: a task of any thread,
 /// a timer, a descriptor, a future that was woken, or what the host itself queued. The host polls it,
 /// level-triggered, beside its own descriptors, and needs to know nothing else: no deadline, no idle callback.
-/// While nothing is to be done, nothing is readable, and no thread wakes up.
+/// While nothing is to be done, nothing is readable, and no thread wakes up. Now and then there is a turn that finds
+/// nothing: when a timer was cleared, for example. A host that listens to edges works as well.
+///
+/// The descriptor is an epoll instance with others inside. The kernel allows five levels of these, so a guest can
+/// be inside a guest inside a host, and not deeper.
 ///
 /// ```
 /// use mainspring::{EventLoop, LoopState};
@@ -145,9 +151,17 @@ impl Guest {
         let unwinding = Unwinding(self);
         let turn = self.event_loop.turn(Duration::ZERO);
         std::mem::forget(unwinding);
-        let ready = self.doze();
+        if matches!(turn, Err(Error::ReentrantRun)) {
+            return turn;
+        }
+        let dozing = self.doze();
+        if dozing.is_err() {
+            // Nobody would be told of anything. So the host comes back, in order to try again.
+            let _ = self.poller.borrow().wake();
+            let _ = self.arm(Some(0));
+        }
         self.ring();
-        ready?;
+        dozing?;
         turn
     }
 
@@ -218,10 +232,15 @@ impl Guest {
         let local = &*self.event_loop.cx().0;
         let shared = &*local.shared;
         if local.finished.get() {
-            return Ok(self.arm(None)?);
+            // Never readable again.
+            let _ = epoll::delete(&self.epoll, self.poller.borrow().as_fd());
+            let _ = epoll::delete(&self.epoll, &self.timer);
+            return Ok(());
         }
         self.follow_poller()?;
-        let Some(idle) = local.look_idle() else {
+        // A descriptor that is still ready is no news to a host that listens to edges. A wake is.
+        let is_left = local.watchers.had_events() && self.is_poller_readable();
+        let Some(idle) = local.look_idle().filter(|_| !is_left) else {
             return Ok(self.poller.borrow().wake()?);
         };
         // Virtual deadlines come when somebody says so, and then the loop is woken.
@@ -245,6 +264,13 @@ impl Guest {
             *poller = now;
         }
         Ok(())
+    }
+
+    /// Whether a descriptor is still ready after the turn.
+    fn is_poller_readable(&self) -> bool {
+        let poller = self.poller.borrow();
+        let mut fds = [PollFd::from_borrowed_fd(poller.as_fd(), PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready != 0)
     }
 
     /// Makes the timerfd readable at a time, and not before.
@@ -290,7 +316,9 @@ impl Guest {
     /// ```
     pub fn on_ready(&self, f: impl FnMut() + Send + 'static) -> Result<ReadyNotifier, Error> {
         let (notifier, bell) = ReadyNotifier::start(self.epoll.try_clone()?, f)?;
-        *self.bell.borrow_mut() = Some(bell);
+        if let Some(old) = self.bell.replace(Some(bell)) {
+            old.stop();
+        }
         Ok(notifier)
     }
 }

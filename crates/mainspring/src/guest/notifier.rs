@@ -37,6 +37,12 @@ impl Bell {
         self.give(Order::Listen);
     }
 
+    /// The function is not to be called any more.
+    pub(super) fn stop(&self) {
+        self.give(Order::Stop);
+        let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
+    }
+
     fn give(&self, new: Order) {
         let mut order = lock(&self.order);
         if *order != Order::Stop {
@@ -67,7 +73,9 @@ impl Bell {
             if !fds[0].revents().is_empty() && lock(&self.order).eq(&Order::Listen) {
                 // Before the call: the turn that it leads to may come at once.
                 self.give(Order::Rest);
-                f();
+                if std::panic::catch_unwind(std::panic::AssertUnwindSafe(&mut f)).is_err() {
+                    tracing::error!("the function that calls a guest's host panicked");
+                }
             }
         }
     }
@@ -106,8 +114,7 @@ impl ReadyNotifier {
 
 impl Drop for ReadyNotifier {
     fn drop(&mut self) {
-        self.bell.give(Order::Stop);
-        let _ = rustix::io::write(&self.bell.stop, &1_u64.to_ne_bytes());
+        self.bell.stop();
         if let Some(thread) = self.thread.take()
             // The function itself may drop it.
             && thread.thread().id() != thread::current().id()

@@ -1,5 +1,6 @@
 //! A descriptor, as futures.
 
+use std::cell::Cell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
@@ -21,9 +22,9 @@ use crate::{Cx, Error};
 
 /// A descriptor that can be waited for by futures: a socket, a pipe, a terminal, a device.
 ///
-/// It is registered once, edge-triggered and for both directions. What it is ready for is remembered, so an
-/// operation that can go on at once is one system call and no more: it is tried, and only if it would block is
-/// the loop waited for.
+/// It is registered once, edge-triggered, and for writing when that is first waited for. What it is ready for is
+/// remembered, so an operation that can go on at once is one system call and no more: it is tried, and only if
+/// it would block is the loop waited for.
 ///
 /// Any number of tasks may wait for the same direction. All of them are woken, and those that find nothing
 /// wait again.
@@ -69,6 +70,9 @@ struct Registration {
     cx: Cx,
     fd: RawFd,
     token: Token,
+    /// Whether the system was asked for writability. Most descriptors are never waited for to be written to,
+    /// and would report over and over that they can be.
+    is_armed: Cell<bool>,
     ready: Rc<Ready>,
 }
 
@@ -76,10 +80,12 @@ impl Registration {
     fn new(cx: &Cx, fd: RawFd) -> Result<Self, Error> {
         let ready = Rc::new(Ready::new());
         let hears = Hears { directions: Interest::BOTH, error: false, is_strict: true };
-        let word = Word::new(Interest::BOTH.edge_triggered(), hears, false).with_read_end();
+        let word = Word::new(Interest::READ.edge_triggered(), hears, false).with_read_end();
         let entry = Entry { fd, dispatch: Rc::new(Registered(Rc::clone(&ready))) };
         match cx.0.shared.register(word, Existing::Refuse, entry) {
-            Ok(token) => Ok(Self { cx: cx.clone(), fd, token, ready }),
+            Ok(token) => {
+                Ok(Self { cx: cx.clone(), fd, token, is_armed: Cell::new(false), ready })
+            }
             Err((error, _)) => Err(error),
         }
     }
@@ -89,6 +95,25 @@ impl Registration {
     fn loss(&self) -> io::Error {
         let is_over = self.cx.0.shared.state().is_ending();
         (if is_over { Error::Terminated } else { Error::FdNotRegistered }).into()
+    }
+
+    /// Asks the system for what is waited for, if it was not asked before.
+    #[inline]
+    fn arm(&self, direction: Direction) -> io::Result<()> {
+        if direction == Direction::Read || self.is_armed.get() { Ok(()) } else { self.arm_write() }
+    }
+
+    #[cold]
+    fn arm_write(&self) -> io::Result<()> {
+        let both = Interest::BOTH.edge_triggered();
+        match self.cx.0.shared.modify(self.fd, Some(self.token), both) {
+            Ok(()) => {
+                self.is_armed.set(true);
+                Ok(())
+            }
+            Err(Error::Io(error)) => Err(error),
+            Err(_) => Err(self.loss()),
+        }
     }
 
     /// Tries an operation until it does not block.
@@ -104,7 +129,10 @@ impl Registration {
         loop {
             if !self.ready.is_ready(direction) {
                 self.ready.wait(direction, ticket, context.waker());
-                return Poll::Pending;
+                return match self.arm(direction) {
+                    Ok(()) => Poll::Pending,
+                    Err(error) => Poll::Ready(Err(error)),
+                };
             }
             if local.coop.get() == 0 {
                 return local.yield_coop(context);
@@ -141,7 +169,13 @@ impl Local {
     #[cold]
     fn yield_coop<R>(&self, context: &mut Context<'_>) -> Poll<R> {
         self.coop.set(COOP);
-        context.waker().wake_by_ref();
+        if self.driven.get() {
+            // In the next tick: a descriptor that is always ready is not to keep the tick from its end.
+            self.defer_future(context.waker().clone());
+        } else {
+            // Whoever polls does so outside of a tick, and there may be none.
+            context.waker().wake_by_ref();
+        }
         Poll::Pending
     }
 }

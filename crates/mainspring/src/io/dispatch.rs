@@ -77,6 +77,12 @@ impl Watchers {
         self.next.get() != self.end.get() || !self.steps.get().is_empty()
     }
 
+    /// Whether the last poll found a descriptor ready.
+    #[cfg(all(target_os = "linux", not(loom)))]
+    pub(crate) fn had_events(&self) -> bool {
+        self.end.get() != 0
+    }
+
     /// Has the buffer filled by a poll that says whether it did that.
     pub(crate) fn fill(
         &self,

@@ -51,6 +51,9 @@ pub(super) mod sealed {
 
         #[inline]
         async fn do_read(&self, bytes: &mut [u8]) -> io::Result<usize> {
+            if bytes.is_empty() {
+                return Ok(0);
+            }
             self.io().read_with(|_| self.read_now(as_uninit(bytes))).await
         }
 
@@ -65,15 +68,24 @@ pub(super) mod sealed {
         }
 
         async fn do_peek(&self, bytes: &mut [u8]) -> io::Result<usize> {
+            if bytes.is_empty() {
+                return Ok(0);
+            }
             self.io().read_with(|source| transfer::peek(source, bytes)).await
         }
 
         #[inline]
         async fn do_write(&self, bytes: &[u8]) -> io::Result<usize> {
+            if bytes.is_empty() {
+                return Ok(0);
+            }
             self.io().write_with(|_| transfer::write(self.io(), bytes)).await
         }
 
         async fn do_write_vectored(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+            if is_nothing(pieces) {
+                return Ok(0);
+            }
             self.io().write_with(|_| transfer::write_vectored(self.io(), pieces)).await
         }
 
@@ -88,10 +100,16 @@ pub(super) mod sealed {
         }
 
         fn do_try_read(&self, bytes: &mut [u8]) -> io::Result<usize> {
+            if bytes.is_empty() {
+                return Ok(0);
+            }
             self.io().try_with(Direction::Read, |_| self.read_now(as_uninit(bytes)))
         }
 
         fn do_try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+            if bytes.is_empty() {
+                return Ok(0);
+            }
             self.io().try_with(Direction::Write, |_| transfer::write(self.io(), bytes))
         }
 
@@ -101,6 +119,9 @@ pub(super) mod sealed {
             context: &mut Context<'_>,
             bytes: &mut [MaybeUninit<u8>],
         ) -> Poll<io::Result<usize>> {
+            if bytes.is_empty() {
+                return Poll::Ready(Ok(0));
+            }
             self.io().poll_read_with(context, |_| self.read_now(bytes))
         }
 
@@ -110,6 +131,9 @@ pub(super) mod sealed {
             context: &mut Context<'_>,
             bytes: &[u8],
         ) -> Poll<io::Result<usize>> {
+            if bytes.is_empty() {
+                return Poll::Ready(Ok(0));
+            }
             self.io().poll_write_with(context, |_| transfer::write(self.io(), bytes))
         }
 
@@ -119,6 +143,9 @@ pub(super) mod sealed {
             context: &mut Context<'_>,
             pieces: &[IoSlice<'_>],
         ) -> Poll<io::Result<usize>> {
+            if is_nothing(pieces) {
+                return Poll::Ready(Ok(0));
+            }
             self.io().poll_write_with(context, |_| transfer::write_vectored(self.io(), pieces))
         }
 
@@ -135,6 +162,11 @@ pub(super) mod sealed {
             }
         }
     }
+}
+
+/// Whether there is nothing to write, which needs neither the system nor a wait.
+fn is_nothing(pieces: &[IoSlice<'_>]) -> bool {
+    pieces.iter().all(|piece| piece.is_empty())
 }
 
 /// The methods of a stream. It needs to implement [`Sealed`](sealed::Sealed).

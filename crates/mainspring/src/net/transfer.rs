@@ -26,9 +26,6 @@ pub(super) fn read<S: AsFd>(
     has_boundaries: bool,
 ) -> io::Result<usize> {
     let asked = bytes.len();
-    if asked == 0 {
-        return Ok(0);
-    }
     let (done, is_whole) = if has_boundaries {
         receive(io.get_ref().as_fd(), bytes)?
     } else {
@@ -50,17 +47,11 @@ pub(super) fn as_uninit(bytes: &mut [u8]) -> &mut [MaybeUninit<u8>] {
 
 /// Reads without taking away.
 pub(super) fn peek(fd: &impl AsFd, bytes: &mut [u8]) -> io::Result<usize> {
-    if bytes.is_empty() {
-        return Ok(0);
-    }
     Ok(recv(fd, bytes, RecvFlags::PEEK)?.1)
 }
 
 #[inline]
 pub(super) fn write<S: AsFd>(io: &AsyncFd<S>, bytes: &[u8]) -> io::Result<usize> {
-    if bytes.is_empty() {
-        return Ok(0);
-    }
     let done = send(io.get_ref(), bytes, QUIET)?;
     io.note_stream(Direction::Write, done, bytes.len());
     Ok(done)
@@ -72,14 +63,13 @@ pub(super) fn write_vectored<S: AsFd>(
     io: &AsyncFd<S>,
     pieces: &[IoSlice<'_>],
 ) -> io::Result<usize> {
-    let pieces = &pieces[..pieces.len().min(MAX_PIECES)];
+    // Those at the front that are empty do not count.
+    let first = pieces.iter().position(|piece| !piece.is_empty()).unwrap_or_default();
+    let pieces = &pieces[first..pieces.len().min(first + MAX_PIECES)];
     if let [one] = pieces {
         return write(io, one);
     }
     let asked = pieces.iter().map(|piece| piece.len()).sum();
-    if asked == 0 {
-        return Ok(0);
-    }
     let done = sendmsg(io.get_ref(), pieces, &mut SendAncillaryBuffer::default(), QUIET)?;
     io.note_stream(Direction::Write, done, asked);
     Ok(done)

@@ -17,7 +17,7 @@ use crate::{Cx, Error, FastPathMode, LoopState};
 ///
 /// No call waits for the loop, except [`shutdown`](Self::shutdown). A handle does not keep its loop
 /// running, and can be used after the loop is gone: then everything is refused as
-/// [`Refusal::Terminated`].
+/// [`Refusal::Terminated`](crate::Refusal::Terminated).
 ///
 /// Used on the loop's own thread, it queues beside [`Cx`], without a lock or an atomic
 /// read-modify-write unless the lane is near its mark, and the order of that thread's calls is kept

@@ -13,8 +13,8 @@ use crate::{Cx, Error, Signals};
 /// Signals that can be waited for. Needs the feature `signals`, on Unix.
 ///
 /// A signal that comes several times before it is [received](Self::recv) may count as once, but at least as
-/// once. There can be several of these for one signal; each is told. While one exists, the signals do not have their
-/// default effect; when it is dropped, they do nothing.
+/// once. There can be several of these for one signal; each is told. While one exists, the signals do not have
+/// their default effect; when it is dropped, they do nothing.
 ///
 /// ```no_run
 /// use mainspring::{AsyncSignals, EventLoop};

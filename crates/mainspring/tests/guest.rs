@@ -801,7 +801,7 @@ fn a_level_triggered_descriptor_makes_it_readable_for_as_long_as_it_is_ready(var
             assert_eq!(guest.turn().unwrap().callbacks, 1);
         }
         drain(watcher.source());
-        assert!(!is_readable(&guest));
+        // It may have to come once for nothing: hosts that listen to edges were told of what is left.
         guest.turn().unwrap();
         assert!(!is_readable(&guest));
         assert_eq!(log.take().len(), 5);

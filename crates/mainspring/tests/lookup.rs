@@ -1,9 +1,9 @@
 //! Looking up the addresses of hosts.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
-mod common;
 #[path = "common/awaiting.rs"]
 mod awaiting;
+mod common;
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
@@ -41,7 +41,7 @@ fn localhost_is_found(variant: Variant) {
         assert_eq!(lookup_host(cx, ("localhost".to_owned(), 80)).await?, found);
         assert_eq!(lookup_host(cx, "localhost:80".to_owned()).await?, found);
         // The system knows about zones.
-        let zoned = lookup_host(cx, "[fe80::1%1]:80").await?;
+        let zoned = lookup_host(cx, "[fe80::1%lo]:80").await?;
         let SocketAddr::V6(zoned) = zoned[0] else { panic!("{zoned:?}") };
         assert_eq!((zoned.scope_id(), zoned.port()), (1, 80));
         Ok(())
@@ -83,6 +83,8 @@ fn an_address_needs_no_worker(variant: Variant) {
         assert_eq!(lookup_host(cx, (Ipv6Addr::LOCALHOST, 80)).await?, second);
         assert_eq!(lookup_host(cx, "[::1]:80").await?, second);
         assert_eq!(lookup_host(cx, ("::1", 80)).await?, second);
+        let zoned = SocketAddrV6::new("fe80::1".parse().unwrap(), 80, 0, 3);
+        assert_eq!(lookup_host(cx, "[fe80::1%3]:80").await?, [SocketAddr::V6(zoned)]);
         Ok(())
     });
 }

@@ -1,9 +1,9 @@
 //! Pipes, as futures.
 #![cfg(target_os = "linux")]
 
-mod common;
 #[path = "common/awaiting.rs"]
 mod awaiting;
+mod common;
 #[path = "common/fds.rs"]
 mod fds;
 
@@ -63,7 +63,10 @@ fn bytes_arrive_and_then_the_end(variant: Variant) {
 }
 
 /// Does something on another thread, once the loop sleeps.
-fn when_asleep(event_loop: &EventLoop, f: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+fn when_asleep(
+    event_loop: &EventLoop,
+    f: impl FnOnce() + Send + 'static,
+) -> thread::JoinHandle<()> {
     let handle = event_loop.handle();
     thread::spawn(move || {
         wait_until_sleeping(&handle);
@@ -295,7 +298,8 @@ fn reading_exactly_says_if_the_end_comes_first(variant: Variant) {
             io::Result::Ok(())
         })
         .await;
-        (read?, written?);
+        read?;
+        written?;
         assert_eq!(&buffer, b"abcdef");
         let error = receiver.read_exact(&mut buffer).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);

@@ -1,9 +1,9 @@
 //! Child processes, as futures.
 #![cfg(target_os = "linux")]
 
-mod common;
 #[path = "common/awaiting.rs"]
 mod awaiting;
+mod common;
 #[path = "common/fds.rs"]
 mod fds;
 
@@ -183,7 +183,8 @@ fn much_goes_in_and_out_at_the_same_time(variant: Variant) {
             written
         };
         let (written, read) = both(write, stdout.read_to_end(&mut received)).await;
-        (written?, read?);
+        written?;
+        read?;
         assert!(received == sent);
         assert!(child.wait().await?.success());
         Ok(())

@@ -3,9 +3,9 @@
 //! Signals are for a whole process, so that each test starts one of its own.
 #![cfg(all(target_os = "linux", feature = "signals"))]
 
-mod common;
 #[path = "common/awaiting.rs"]
 mod awaiting;
+mod common;
 
 use std::collections::HashSet;
 use std::pin::pin;

@@ -69,7 +69,8 @@ async fn listen(cx: &Cx) -> io::Result<TcpListener> {
 /// Two streams that are connected, both of the loop.
 async fn pair(cx: &Cx) -> io::Result<(TcpStream, TcpStream)> {
     let listener = listen(cx).await?;
-    let (ours, theirs) = both(TcpStream::connect(cx, listener.local_addr()?), listener.accept()).await;
+    let (ours, theirs) =
+        both(TcpStream::connect(cx, listener.local_addr()?), listener.accept()).await;
     Ok((ours?, theirs?.0))
 }
 
@@ -436,7 +437,8 @@ fn what_gives_up_takes_nothing_and_all_goes_on(variant: Variant) {
         let listener = listen(cx).await?;
         give_up(cx, listener.accept()).await;
         give_up(cx, listener.accept()).await;
-        let (ours, theirs) = both(TcpStream::connect(cx, listener.local_addr()?), listener.accept()).await;
+        let (ours, theirs) =
+            both(TcpStream::connect(cx, listener.local_addr()?), listener.accept()).await;
         let (ours, theirs) = (ours?, theirs?.0);
         let mut bytes = [0; 64];
         give_up(cx, ours.read(&mut bytes)).await;

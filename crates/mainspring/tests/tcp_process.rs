@@ -26,7 +26,8 @@ fn run(scenario: &str) {
         .env(KEY, scenario)
         .output()
         .unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}\n{out}\n{err}", output.status);
     assert!(out.contains("the scenario is over"), "{out}\n{err}");
 }

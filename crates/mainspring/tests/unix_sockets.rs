@@ -1,9 +1,9 @@
 //! Unix sockets, as futures.
 #![cfg(target_os = "linux")]
 
-mod common;
 #[path = "common/awaiting.rs"]
 mod awaiting;
+mod common;
 #[path = "common/fds.rs"]
 mod fds;
 
@@ -66,8 +66,7 @@ struct Place(PathBuf);
 impl Place {
     fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let name =
-            format!("mainspring-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("mainspring-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         Self(env::temp_dir().join(name))
     }
 
@@ -317,7 +316,9 @@ fn two_tasks_can_accept(variant: Variant) {
             io::Result::Ok((first, UnixStream::connect(cx, &place).await?))
         })
         .await;
-        (servers.0?, servers.1?, clients?);
+        servers.0?;
+        servers.1?;
+        clients?;
         Ok(())
     });
 }
@@ -429,12 +430,10 @@ fn much_goes_both_ways(variant: Variant) {
                 }
             }
         };
-        let (there, back) = both(
-            both(send(&ours), receive(&theirs)),
-            both(send(&theirs), receive(&ours)),
-        )
-        .await;
-        (there.0?, back.0?);
+        let (there, back) =
+            both(both(send(&ours), receive(&theirs)), both(send(&theirs), receive(&ours))).await;
+        there.0?;
+        back.0?;
         assert!(there.1? == sent && back.1? == sent);
         Ok(())
     });
@@ -490,8 +489,7 @@ fn streams_and_listeners_can_be_exchanged_with_the_standard_library(variant: Var
         assert_eq!(server.read(&mut [0; 8]).await?, 5);
         Ok(())
     });
-    let (server, listener, client) =
-        (server.into_std(), listener.into_std(), client.into_std());
+    let (server, listener, client) = (server.into_std(), listener.into_std(), client.into_std());
     assert!(has_no_trace(&event_loop));
     assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
     client.set_nonblocking(false).unwrap();

@@ -335,5 +335,7 @@ unsafe fn output<F: Future>(task: TaskPtr) -> *mut () {
 unsafe fn free<F: Future>(task: TaskPtr) {
     // SAFETY: the cell came from a box of this type. What is dropped with it is neither a future nor an
     // output nor a joiner (rule 3), so it does not matter which thread this is.
-    drop(unsafe { Box::from_raw(task.0.cast::<Whole<F>>().as_ptr()) });
+    let whole = unsafe { Box::from_raw(task.0.cast::<Whole<F>>().as_ptr()) };
+    // For the models: this comes after all else that was done to the cell.
+    whole.future.with_mut(|_| ());
 }

@@ -165,6 +165,10 @@ impl<T> JoinHandle<T> {
             f(output);
             return;
         }
+        if self.is_finished() {
+            // Somebody has taken the output before.
+            return;
+        }
         let task = self.task;
         // The cell keeps the handle, and by that itself, until the future is done. At the end of the loop it is.
         let call = Joiner::Call(Box::new(move || {

@@ -83,9 +83,7 @@ impl Registration {
         let word = Word::new(Interest::READ.edge_triggered(), hears, false).with_read_end();
         let entry = Entry { fd, dispatch: Rc::new(Registered(Rc::clone(&ready))) };
         match cx.0.shared.register(word, Existing::Refuse, entry) {
-            Ok(token) => {
-                Ok(Self { cx: cx.clone(), fd, token, is_armed: Cell::new(false), ready })
-            }
+            Ok(token) => Ok(Self { cx: cx.clone(), fd, token, is_armed: Cell::new(false), ready }),
             Err((error, _)) => Err(error),
         }
     }

@@ -27,7 +27,6 @@ use crate::{AbortController, Cx, Error, Rejection};
 /// async fn first(cx: &Cx, host: impl ToAddrs) -> std::io::Result<SocketAddr> {
 ///     Ok(lookup_host(cx, host).await?[0])
 /// }
-/// # let _ = first::<&str>;
 /// ```
 pub trait ToAddrs: sealed::Sealed {}
 

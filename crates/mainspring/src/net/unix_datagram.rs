@@ -49,8 +49,8 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if there is a file at the path. If the loop has terminated, or the system
-    /// refuses.
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if there is a file at the path. If the loop has terminated, or
+    /// the system refuses.
     ///
     /// ```no_run
     /// # use mainspring::{Cx, net::UnixDatagram};

@@ -48,8 +48,8 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if there is a file at the path, be it that of a listener which is gone. If
-    /// the loop has terminated, or the system refuses.
+    /// [`AddrInUse`](io::ErrorKind::AddrInUse) if there is a file at the path, be it that of a listener which is
+    /// gone. If the loop has terminated, or the system refuses.
     ///
     /// ```
     /// # use mainspring::{Cx, net::UnixListener};

@@ -54,7 +54,8 @@ impl UnixStream {
     /// # Errors
     ///
     /// [`NotFound`](io::ErrorKind::NotFound) if there is no such path;
-    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if nobody listens there. If the loop has terminated.
+    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if nobody listens there. If the loop has
+    /// terminated.
     ///
     /// ```
     /// # use mainspring::{Cx, net::UnixStream};

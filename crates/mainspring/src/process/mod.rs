@@ -48,8 +48,8 @@ use crate::{ChildExit, Cx};
 ///
 /// # Errors
 ///
-/// As for [`Command::spawn`]: if there is no such program, for example. If the loop has terminated, or the system refuses
-/// the descriptors; a process that was started is killed then.
+/// As for [`Command::spawn`]: if there is no such program, for example. If the loop has terminated, or the
+/// system refuses the descriptors; a process that was started is killed then.
 ///
 /// ```
 /// use mainspring::{EventLoop, process};

@@ -14,8 +14,13 @@ pub fn name(value: impl ValueEnum) -> String {
     value.to_possible_value().expect("has a name").get_name().to_owned()
 }
 
+pub fn this_program_path() -> String {
+    let program = std::env::current_exe().expect("this program");
+    program.into_os_string().into_string().expect("its path is text")
+}
+
 pub fn this_program() -> Command {
-    Command::new(std::env::current_exe().expect("this program"))
+    Command::new(this_program_path())
 }
 
 /// Runs a process until its end, or until its time is over. Returns what it wrote, and whether it came to

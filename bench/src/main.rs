@@ -2,8 +2,12 @@
 
 mod child;
 mod echo;
+mod futures;
+mod http;
 mod measure;
 mod peers;
+mod process;
+mod processors;
 mod promises;
 mod report;
 mod suite;
@@ -35,6 +39,10 @@ enum Arguments {
     },
     /// Promises and blocking work: handlers, chains, combinators, round trips to other threads
     Promises(Common),
+    /// Futures on one thread: spawning, waking, yielding, sleeping
+    Futures(Common),
+    /// HTTP/1.1 with hyper, loaded by wrk: requests per second, latency, CPU time of the server
+    Http(Common),
     /// Runs one workload with one peer, in this process
     #[command(hide = true)]
     Measure { peer: PeerName, workload: Workload, count: usize },
@@ -46,6 +54,12 @@ enum Arguments {
         size: usize,
         rounds: usize,
     },
+    /// The same for futures
+    #[command(hide = true)]
+    MeasureFutures { peer: futures::Peer, workload: futures::Workload, size: usize, rounds: usize },
+    /// Is an HTTP server, in this process, on these processors
+    #[command(hide = true)]
+    ServeHttp { server: http::Server, processors: Vec<usize> },
     /// Is a server for as many connections, in this process, on this processor
     #[command(hide = true)]
     Serve { server: echo::Server, connections: usize, processor: Option<usize> },
@@ -84,6 +98,12 @@ fn main() -> std::io::Result<()> {
         Arguments::Echo { common, connections } => common
             .run(|repetitions, quick| echo::echo(repetitions, quick, usize::from(connections)))?,
         Arguments::Promises(common) => common.run(promises::promises)?,
+        Arguments::Futures(common) => common.run(futures::futures)?,
+        Arguments::Http(common) => common.run(http::http)?,
+        Arguments::MeasureFutures { peer, workload, size, rounds } => {
+            futures::measure(peer, workload, size, rounds);
+        }
+        Arguments::ServeHttp { server, processors } => http::serve(server, &processors),
         Arguments::MeasurePromises { peer, workload, size, rounds } => {
             promises::measure(peer, workload, size, rounds);
         }

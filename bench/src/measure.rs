@@ -17,10 +17,28 @@ pub fn process_cpu<R>(work: impl FnOnce() -> R) -> (Duration, R) {
 }
 
 fn cpu<R>(clock: ClockId, work: impl FnOnce() -> R) -> (Duration, R) {
-    let now = || Duration::try_from(clock_gettime(clock)).expect("CPU time is not negative");
-    let begin = now();
+    let begin = read(clock);
     let result = work();
-    (now() - begin, result)
+    (read(clock) - begin, result)
+}
+
+fn read(clock: ClockId) -> Duration {
+    Duration::try_from(clock_gettime(clock)).expect("CPU time is not negative")
+}
+
+/// The CPU time of the process, for what is no function.
+pub struct CpuClock {
+    begin: Duration,
+}
+
+impl CpuClock {
+    pub fn start() -> Self {
+        Self { begin: read(ClockId::ProcessCPUTime) }
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        read(ClockId::ProcessCPUTime) - self.begin
+    }
 }
 
 /// The system's allocator, which counts what is asked of it from [`count_memory`] on. Before that it

@@ -20,6 +20,8 @@ pub fn header(repetitions: usize) -> Value {
             "mio": locked("mio"),
             "calloop": locked("calloop"),
             "smol": locked("smol"),
+            "futures": locked("futures-executor"),
+            "hyper": locked("hyper"),
         },
         "processors": thread::available_parallelism().map_or(1, usize::from),
         "allocator": "the system's",
@@ -69,11 +71,13 @@ pub fn print(header: &Value, tables: &[Table]) {
 
 /// Prints a line for each peer. Returns whether one has no figure.
 fn print_metric(table: &Table, metric: &Metric) -> bool {
-    // The widths of a median, a spread and a ratio.
-    let (narrow, wide, ratios) = if table.ranked { (10, 20, 10) } else { (12, 26, 15) };
+    // The widths of a median, a spread, and the least one of a ratio.
+    let (narrow, wide, least) =
+        if table.references.len() > 1 { (10, 20, 10) } else { (12, 26, 15) };
+    let ratios = |reference: &str| (reference.chars().count() + 5).max(least);
     print!("\n  {:<36}{:>narrow$}{:>wide$}", metric.name, "median", "min .. max");
     for reference in &table.references {
-        print!("{:>ratios$}", format!("of {reference}"));
+        print!("{:>1$}", format!("of {reference}"), ratios(reference));
     }
     let has_aim = table.aims.iter().any(|aim| aim.metric == metric.name);
     println!("{}", if has_aim { "       aim" } else { "" });
@@ -91,7 +95,7 @@ fn print_metric(table: &Table, metric: &Metric) -> bool {
         let spread = format!("{} .. {}", figure(values[0]), figure(values[values.len() - 1]));
         print!("    {peer:<34}{:>narrow$}{spread:>wide$}", figure(median));
         for reference in &table.references {
-            print!("{:>ratios$}", ratio(median, metric.median(reference)));
+            print!("{:>1$}", ratio(median, metric.median(reference)), ratios(reference));
         }
         match table.aim(peer, &metric.name) {
             Some(aim) => println!("{:>10}", format!("≤ {aim}")),

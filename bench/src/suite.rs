@@ -122,10 +122,7 @@ pub fn timers(repetitions: usize, quick: bool) -> Vec<Table> {
                     peer.label()
                 ));
                 let (output, ended) = child(peer, workload, count);
-                for line in output.lines() {
-                    let (metric, value) = line.split_once('\t').expect("a metric and its value");
-                    table.add(peer.label(), metric, value.parse().expect("a number"));
-                }
+                table.add_lines(peer.label(), &output);
                 if !ended {
                     stopped.insert((index, peer));
                 }

@@ -38,6 +38,14 @@ impl Table {
         self.metrics[index].samples.push((peer, value));
     }
 
+    /// Adds what a process wrote: lines of a metric, a tab, and its value.
+    pub fn add_lines(&mut self, peer: &'static str, lines: &str) {
+        for line in lines.lines() {
+            let (metric, value) = line.split_once('\t').expect("a metric and its value");
+            self.add(peer, metric, value.parse().expect("a number"));
+        }
+    }
+
     /// What the peer is meant not to exceed.
     pub fn aim(&self, peer: &str, metric: &str) -> Option<f64> {
         let aim = self.aims.iter().find(|aim| aim.peer == peer && aim.metric == metric);

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use super::arguments;
 use super::client::Client;
-use super::process::{Process, arguments};
-use super::processors::Processors;
 use super::servers::Server;
+use crate::process::Process;
+use crate::processors::Processors;
 use crate::table::LIMIT;
 
 /// How often, by name.

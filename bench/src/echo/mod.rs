@@ -2,8 +2,6 @@
 
 mod client;
 mod counted;
-mod process;
-mod processors;
 mod servers;
 
 use std::collections::HashSet;
@@ -11,8 +9,9 @@ use std::time::Instant;
 
 use self::client::{Client, MESSAGE};
 use self::counted::{Tool, describe};
-use self::process::{Process, arguments};
-use self::processors::Processors;
+use crate::child::{name, this_program_path};
+use crate::process::Process;
+use crate::processors::{self, Processors};
 use crate::table::{LIMIT, Table, progress, thousands};
 
 pub use self::servers::{Server, serve};
@@ -35,7 +34,7 @@ pub fn echo(repetitions: usize, quick: bool, connections: usize) -> Vec<Table> {
     let requests = if quick { Requests::QUICK } else { Requests::FULL };
     let processors = processors::two();
     if let Some(two) = processors {
-        processors::pin_to(two.client);
+        processors::pin_to(&[two.client]);
     }
     let mut tables = vec![timed(repetitions, &requests, connections, processors)];
     // Starting valgrind takes its time.
@@ -93,6 +92,14 @@ fn timed(
         }
     }
     table
+}
+
+/// How this program is started as a server.
+fn arguments(server: Server, connections: usize, processor: Option<usize>) -> Vec<String> {
+    let mut arguments =
+        vec![this_program_path(), "serve".to_owned(), name(server), connections.to_string()];
+    arguments.extend(processor.map(|processor| processor.to_string()));
+    arguments
 }
 
 /// Measures one server once. `None` if it takes too long.

@@ -230,10 +230,7 @@ fn run(peer: Peer, item: Item, table: &mut Table) -> bool {
         command.env("BLOCKING_MAX_THREADS", THREADS.to_string());
     }
     let (output, ended) = output(&mut command, &format!("{} at {workload:?}", peer.label()));
-    for line in output.lines() {
-        let (metric, value) = line.split_once('\t').expect("a metric and its value");
-        table.add(peer.label(), metric, value.parse().expect("a number"));
-    }
+    table.add_lines(peer.label(), &output);
     ended
 }
 

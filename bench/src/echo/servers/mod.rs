@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use clap::ValueEnum;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use super::processors::pin_to;
+use crate::processors::pin_to;
 
 /// How many bytes a server reads at once.
 const BUFFER: usize = 4096;
@@ -63,7 +63,7 @@ impl Server {
 /// Is a server, in this process: says at which port, takes as many connections, and serves them.
 pub fn serve(server: Server, connections: usize, processor: Option<usize>) {
     if let Some(processor) = processor {
-        pin_to(processor);
+        pin_to(&[processor]);
     }
     // Without it, one whose client has gone before it connected would wait for ever.
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();

@@ -5,26 +5,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
-
-use super::servers::Server;
-
 /// A server without connections that is not gone after so long never will be.
 const ENDING: Duration = Duration::from_secs(5);
 
 pub struct Process {
     child: Child,
     pub port: u16,
-}
-
-/// How this program is started as a server.
-pub fn arguments(server: Server, connections: usize, processor: Option<usize>) -> Vec<String> {
-    let program = std::env::current_exe().expect("this program");
-    let program = program.into_os_string().into_string().expect("its path is text");
-    let name = server.to_possible_value().expect("has a name").get_name().to_owned();
-    let mut arguments = vec![program, "serve".to_owned(), name, connections.to_string()];
-    arguments.extend(processor.map(|processor| processor.to_string()));
-    arguments
 }
 
 impl Process {

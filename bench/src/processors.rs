@@ -1,4 +1,4 @@
-//! Client and server on different processors, where there are two.
+//! Client and server on different processors, where there are enough.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -8,16 +8,32 @@ pub struct Processors {
     pub client: usize,
 }
 
+/// Those that this process may use.
+fn allowed() -> Vec<usize> {
+    let allowed = sched_getaffinity(None).expect("Linux");
+    (0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor)).collect()
+}
+
 /// Two processors that this process may use, of different cores if possible.
 pub fn two() -> Option<Processors> {
-    let allowed = sched_getaffinity(None).ok()?;
-    let mut allowed = (0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor));
+    let mut allowed = allowed().into_iter();
     let server = allowed.next()?;
     let others: Vec<_> = allowed.collect();
     let siblings = siblings(server);
     let other_core = others.iter().find(|processor| !siblings.contains(processor));
     let &client = other_core.or(others.first())?;
     Some(Processors { server, client })
+}
+
+/// Two processors for a server, if there are two, and the others for its client; or the same, if the others
+/// are less than two.
+pub fn two_and_others() -> (Vec<usize>, Vec<usize>) {
+    let allowed = allowed();
+    let server = two().map_or(allowed.clone(), |two| vec![two.server, two.client]);
+    let others: Vec<_> =
+        allowed.into_iter().filter(|processor| !server.contains(processor)).collect();
+    let client = if others.len() < 2 { server.clone() } else { others };
+    (server, client)
 }
 
 /// Those that share a core with it, itself among them. None, if that is not known.
@@ -31,9 +47,9 @@ fn siblings(processor: usize) -> Vec<usize> {
     ranges.flatten().collect()
 }
 
-/// Keeps this thread, and what it starts, on a processor.
-pub fn pin_to(processor: usize) {
+/// Keeps this thread, and what it starts, on these processors.
+pub fn pin_to(processors: &[usize]) {
     let mut set = CpuSet::new();
-    set.set(processor);
-    sched_setaffinity(None, &set).expect("the processor is allowed");
+    processors.iter().for_each(|&processor| set.set(processor));
+    sched_setaffinity(None, &set).expect("the processors are allowed");
 }

@@ -1,0 +1,107 @@
+//! HTTP/1.1 over connections that are kept: which server runs when, each in a process of its own, loaded by
+//! wrk.
+
+mod answer;
+mod servers;
+mod wrk;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use self::wrk::Load;
+use crate::child::{name, this_program_path};
+use crate::process::Process;
+use crate::processors;
+use crate::table::{Table, progress, thousands};
+
+pub use self::servers::{Server, serve};
+
+/// How many connections there are.
+const CONNECTIONS: [usize; 2] = [64, 1_024];
+
+/// What a process needs besides its connections, and more.
+const OTHER_DESCRIPTORS: u64 = 100;
+
+/// How long a server is loaded, after how long that is not measured. wrk counts in seconds.
+struct Seconds {
+    before: u64,
+    measured: u64,
+}
+
+impl Seconds {
+    const FULL: Self = Self { before: 2, measured: 5 };
+    const QUICK: Self = Self { before: 1, measured: 1 };
+}
+
+/// Runs all of it, `repetitions` times, the servers taking turns.
+pub fn http(repetitions: usize, quick: bool) -> Vec<Table> {
+    let version = wrk::version().expect("wrk is installed, which bench/run sees to");
+    allow_descriptors();
+    let seconds = if quick { Seconds::QUICK } else { Seconds::FULL };
+    let (server_on, client_on) = processors::two_and_others();
+    processors::pin_to(&client_on);
+    let mut tables = CONNECTIONS.map(|connections| {
+        let mut table = table(connections);
+        table.notes.push(if server_on == client_on {
+            format!("{version}; it shares the processors {server_on:?} with the server")
+        } else {
+            format!("{version}, on the processors {client_on:?}; the server has {server_on:?}")
+        });
+        table
+    });
+    for repetition in 1..=repetitions {
+        for (table, connections) in tables.iter_mut().zip(CONNECTIONS) {
+            for &server in Server::ALL {
+                let label = server.label();
+                progress(&format!("{repetition} of {repetitions}: {}, {label}", table.title));
+                measure(server, connections, &seconds, &server_on, table);
+            }
+        }
+    }
+    progress("");
+    tables.into()
+}
+
+fn table(connections: usize) -> Table {
+    let title = format!("HTTP/1.1, {} connections", thousands(connections));
+    let peers = Server::ALL.iter().map(|server| server.label()).collect();
+    let mut table = Table::new(title, peers, Server::Tokio.label());
+    table.references.extend([Server::TokioTwice.label(), Server::Epoll.label()]);
+    table
+}
+
+/// Measures one server once.
+fn measure(
+    server: Server,
+    connections: usize,
+    seconds: &Seconds,
+    processors: &[usize],
+    table: &mut Table,
+) {
+    let mut command = vec![this_program_path(), "serve-http".to_owned(), name(server)];
+    command.extend(processors.iter().map(ToString::to_string));
+    let process = Process::start(&command);
+    answer::check(process.port);
+    wrk::load(process.port, connections, seconds.before);
+    let before = process.cpu();
+    let Load { requests, per_second, median, percentile_99, timeouts } =
+        wrk::load(process.port, connections, seconds.measured);
+    let cpu = (process.cpu() - before).as_secs_f64();
+    let label = server.label();
+    table.add(label, "requests per second", per_second);
+    table.add(label, "latency, median, µs", median);
+    table.add(label, "latency, 99th percentile, µs", percentile_99);
+    table.add(label, "server's CPU time, µs per request", cpu * 1e6 / requests);
+    if timeouts > 0 {
+        table.notes.push(format!("{label}: {timeouts} requests took longer than wrk waits"));
+    }
+}
+
+/// Servers and wrk inherit it; where it is not changed, it often ends at as many as there are connections.
+fn allow_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = CONNECTIONS[1] as u64 + OTHER_DESCRIPTORS;
+    if limit.current.is_some_and(|current| current < needed) {
+        let more = Rlimit { current: Some(needed), maximum: limit.maximum };
+        setrlimit(Resource::Nofile, more).expect("so many descriptors are allowed");
+    }
+}

@@ -329,6 +329,8 @@ impl EventLoop {
         let mut result = Ok(());
         while !self.state().is_ending() {
             if is_done() {
+                // A wake that came meanwhile is answered by the return.
+                self.cx.0.shared.take_wake();
                 return result;
             }
             self.cx.0.shared.take_wake();

@@ -8,17 +8,22 @@
 //!
 //! Nothing needs to be `Send`. A connection that is served is a future as any other:
 //!
-//! ```ignore
-//! use hyper::server::conn::http1;
+//! ```
+//! use mainspring::Cx;
 //! use mainspring::hyper::HyperTimer;
+//! use mainspring::net::TcpListener;
+//! # async fn serve(_: impl hyper::rt::Read + hyper::rt::Write, _: impl hyper::rt::Timer) {}
 //!
-//! let listener = TcpListener::bind(&cx, "127.0.0.1:8080").await?;
-//! loop {
-//!     let (stream, _) = listener.accept().await?;
-//!     let timer = HyperTimer::new(&cx.handle());
-//!     let connection = http1::Builder::new().timer(timer).serve_connection(stream, service);
-//!     cx.spawn_local(connection);
+//! async fn run(cx: &Cx) -> std::io::Result<()> {
+//!     let listener = TcpListener::bind(cx, "127.0.0.1:8080").await?;
+//!     loop {
+//!         let (stream, _) = listener.accept().await?;
+//!         let timer = HyperTimer::new(&cx.handle());
+//!         // `http1::Builder::new().timer(timer).serve_connection(stream, service)`
+//!         cx.spawn_local(serve(stream, timer));
+//!     }
 //! }
+//! # let _ = run;
 //! ```
 
 use std::fmt;

@@ -193,7 +193,7 @@ impl Cx {
             let ran = local.ran.get();
             self.run_lane(Phase::External, &local.external, &shared.external);
             self.run_lane(Phase::Internal, &local.internal, &shared.internal);
-            self.run_woken_futures();
+            self.run_futures();
             self.run_microtasks();
             if let Some(end) = local.last_immediate.get() {
                 self.run_immediates(end);

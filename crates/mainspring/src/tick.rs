@@ -107,7 +107,7 @@ impl Cx {
     }
 
     /// The futures that were woken, up to their budget.
-    fn run_futures(&self) {
+    pub(crate) fn run_futures(&self) {
         self.0.wake_deferred();
         if self.0.futures.has_woken() {
             let mut budget = self.0.config.future_budget;
@@ -116,12 +116,6 @@ impl Cx {
                 self.0.next_future()
             });
         }
-    }
-
-    /// The futures that were woken, to their end.
-    pub(crate) fn run_woken_futures(&self) {
-        self.0.wake_deferred();
-        self.run_phase(Phase::Futures, || self.0.next_future());
     }
 
     /// The external lane, up to its budget.

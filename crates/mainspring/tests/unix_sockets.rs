@@ -18,10 +18,12 @@ use std::pin::pin;
 use std::process;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use std::{env, fs, thread};
 
 use awaiting::{both, give_up, poll_once, run};
-use common::{Variant, wait_until_sleeping};
+use common::timers::manual;
+use common::{Variant, turn_until_quiet, wait_until_sleeping};
 use fds::{build, has_no_trace};
 use mainspring::net::{UnixDatagram, UnixListener, UnixStream};
 use rustix::net::{
@@ -56,6 +58,7 @@ suite! {
     a_socket_for_datagrams_whose_path_is_in_use_is_an_error,
     a_datagram_waits_for_a_receiver_that_is_full,
     a_datagram_waits_for_a_receiver_that_is_full_of_what_others_sent,
+    waiting_for_a_receiver_that_is_full_does_not_spin,
     a_datagram_that_is_given_up_is_not_sent,
     trying_does_not_wait,
 }
@@ -721,6 +724,31 @@ fn a_datagram_waits_for_a_receiver_that_is_full_of_what_others_sent(variant: Var
         assert_eq!(theirs.recv(&mut buffer).await?, 7);
         Ok(())
     });
+}
+
+// spec: BX-1
+fn waiting_for_a_receiver_that_is_full_does_not_spin(variant: Variant) {
+    let (clock, event_loop) = manual(variant);
+    let cx = event_loop.cx();
+    let place = Place::new();
+    let theirs = std_net::UnixDatagram::bind(&place).unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let (ours, other) = (UnixDatagram::unbound(cx).unwrap(), UnixDatagram::unbound(cx).unwrap());
+    let to = theirs.local_addr().unwrap();
+    fill(|| other.try_send_to_addr(b"from another", &to));
+    let sending = cx.spawn_local(async move { ours.send_to_addr(b"from us", &to).await });
+    for _ in 0..10 {
+        // Each time there is nothing more to do until time passes.
+        turn_until_quiet(&event_loop);
+        assert!(!sending.is_finished());
+        clock.advance(Duration::from_millis(50));
+    }
+    while theirs.recv(&mut [0; 16]).is_ok() {}
+    turn_until_quiet(&event_loop);
+    clock.advance(Duration::from_millis(50));
+    turn_until_quiet(&event_loop);
+    assert!(sending.is_finished());
+    assert_eq!(theirs.recv(&mut [0; 16]).unwrap(), 7);
 }
 
 // spec: BX-1

@@ -29,6 +29,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
 
 use super::join::JoinError;
 use super::waker;
@@ -230,6 +231,10 @@ unsafe fn poll<F: Future>(task: TaskPtr) {
     // SAFETY: the field is there; a reference to it does not touch the header.
     let future = unsafe { &(*whole).future };
     header.set(RUNNING);
+    // See `waker`. Nobody else resets it, so a look is enough to know that there is nothing to reset.
+    if header.is_sent.load(Ordering::Relaxed) {
+        header.is_sent.swap(false, Ordering::AcqRel);
+    }
     // SAFETY: the loop's reference outlives this call of the future.
     let waker = unsafe { waker::lend(task) };
     let mut context = Context::from_waker(&waker);
@@ -256,8 +261,20 @@ unsafe fn poll<F: Future>(task: TaskPtr) {
     };
     // SAFETY: the loop's thread, which has its reference, and the poll is over.
     let dropped = unsafe { finish::<F>(task, output) };
-    if let Some(payload) = panic.or(dropped.err()) {
+    if let Err(payload) = first_panic(panic.map_or(Ok(()), Err), dropped) {
         resume_unwind(payload);
+    }
+}
+
+/// The first of two panics. The second one's payload is dropped, whatever comes of that.
+fn first_panic(first: thread::Result<()>, second: thread::Result<()>) -> thread::Result<()> {
+    match (first, second) {
+        (Err(first), Err(second)) => {
+            drop_isolated(second);
+            Err(first)
+        }
+        (Err(payload), Ok(())) | (Ok(()), Err(payload)) => Err(payload),
+        (Ok(()), Ok(())) => Ok(()),
     }
 }
 
@@ -281,7 +298,7 @@ unsafe fn end<F: Future>(task: TaskPtr, reason: JoinError) {
 unsafe fn finish<F: Future>(
     task: TaskPtr,
     output: Result<F::Output, JoinError>,
-) -> std::thread::Result<()> {
+) -> thread::Result<()> {
     let whole = task.0.cast::<Whole<F>>().as_ptr();
     // SAFETY: the loop has a reference until the last line.
     let header = unsafe { task.header() };
@@ -308,7 +325,7 @@ unsafe fn finish<F: Future>(
             Some(Joiner::Call(call)) => call(),
             None => {}
         }));
-        result = result.and(joined);
+        result = first_panic(result, joined);
     } else {
         drop_isolated(output);
     }

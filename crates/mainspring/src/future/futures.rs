@@ -168,7 +168,10 @@ impl Local {
         while self.next_future().is_some() {
             woken += 1;
         }
-        woken += self.futures.deferred.take().len();
+        for waker in self.futures.deferred.take() {
+            woken += 1;
+            drop_isolated(waker);
+        }
         // One by one, because a destructor may end others. None is added meanwhile.
         let slots = self.futures.all.borrow().capacity();
         for key in 0..slots {

@@ -1,19 +1,20 @@
 //! How a future is woken.
 //!
 //! On the loop's thread a wake puts the future into the ready queue: no lock, no atomic read-modify-write. On
-//! another thread it is sent through the internal lane, unless one is on its way; so there is one entry for
-//! each future at the most, however many threads wake it.
+//! another thread it is sent through the internal lane, unless that was done since the last poll; so there is one
+//! entry for each poll at the most, however often and by how many threads the future is woken.
 //!
 //! # No wake is lost
 //!
 //! A thread that wakes sets `is_sent` after what it did for the future; the loop resets it before it polls.
 //! Both are read-modify-writes of one flag. If the thread finds it set, the loop's reset comes after that, and
-//! what the thread did is seen by the poll. If not, the thread sends an entry, which leads to a poll.
+//! what the thread did is seen by the poll. If not, the thread sends an entry, which leads to a poll. That poll
+//! finds the flag set, because the entry came through the lane; so a flag that is set is always reset.
 
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-use super::cell::{Header, TaskPtr};
+use super::cell::{DONE, Header, TaskPtr};
 use crate::Cx;
 use crate::sync::Ordering;
 
@@ -98,8 +99,7 @@ impl Sent {
     fn arrive(self, cx: &Cx) {
         // SAFETY: this is a reference.
         let header = unsafe { self.0.header() };
-        if !header.has(super::cell::DONE) {
-            header.is_sent.swap(false, Ordering::AcqRel);
+        if !header.has(DONE) {
             cx.0.wake_future(self.0);
         }
     }

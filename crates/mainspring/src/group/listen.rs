@@ -7,11 +7,12 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::Poll;
 
 use super::LoopGroup;
 use crate::net::{ListenOptions, TcpListener, TcpStream};
-use crate::{AbortSignal, Cx};
+use crate::{AbortSignal, Cx, Error};
 
 impl LoopGroup {
     /// Listens for TCP connections on all loops, and runs a future for each on the loop that accepted it.
@@ -72,8 +73,11 @@ impl LoopGroup {
             let (f, signal) = (f.clone(), self.signal());
             let accepting =
                 member.handle().spawn(move |cx| accept_all(cx.clone(), listener, signal, f));
-            // The end of the loop is the end of it.
-            accepting.catch(|_, _| ());
+            accepting.catch(|_, reason| {
+                if !matches!(reason.downcast_ref(), Some(Error::Terminated)) {
+                    tracing::error!(%reason, "a loop of the group accepts no more");
+                }
+            });
         }
         Ok(address)
     }
@@ -82,7 +86,7 @@ impl LoopGroup {
 /// Accepts until the signal is aborted, and what is there then.
 async fn accept_all<F, Fut>(cx: Cx, listener: std::net::TcpListener, signal: AbortSignal, f: F)
 where
-    F: Fn(&Cx, TcpStream) -> Fut,
+    F: Fn(&Cx, TcpStream) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let listener = match TcpListener::from_std(&cx, listener) {
@@ -92,7 +96,12 @@ where
             return;
         }
     };
-    let serve = |stream| drop(cx.spawn_local(f(&cx, stream)));
+    let f = Rc::new(f);
+    // The function is called by the connection's own future: its panic is an ordinary one.
+    let serve = |stream| {
+        let (cx, f) = (cx.clone(), Rc::clone(&f));
+        drop(cx.clone().spawn_local(async move { f(&cx, stream).await }));
+    };
     let mut aborted = pin!(cx.aborted(&signal));
     loop {
         let next = poll_fn(|context| match listener.poll_accept(context) {

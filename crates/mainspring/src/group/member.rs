@@ -4,14 +4,11 @@ use std::any::Any;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::builder::Configure;
 use crate::fault::as_text;
 use crate::{Builder, Deadline, Error, Handle, KeepAlive};
-
-/// For how long a loop that was closed is waited for. It takes a callback to make that long.
-const GRACE: Duration = Duration::from_millis(100);
 
 /// A thread that drives a loop until it is idle, and nobody holds it any more.
 pub(super) struct Member {
@@ -40,7 +37,10 @@ impl Member {
             Ok(Ok((handle, hold))) => {
                 Ok(Self { handle, hold: Some(hold), end, thread: Some(thread) })
             }
-            Ok(Err(error)) => Err(error),
+            Ok(Err(error)) => {
+                let _ = thread.join();
+                Err(error)
+            }
             // The function that sets the options panicked.
             Err(_) => {
                 Err(thread.join().map_or_else(|payload| panicked(&*payload), |_| Error::Terminated))
@@ -57,21 +57,14 @@ impl Member {
         self.hold = None;
     }
 
-    /// Waits for the end of the thread. False if it had to be hurried.
-    pub(super) fn wait(&mut self, deadline: Deadline) -> Result<bool, Error> {
-        let is_in_time = self.has_ended(deadline);
-        if !is_in_time {
-            self.handle.close();
-            if !self.has_ended(GRACE.into()) {
-                // A callback does not return. The thread ends when it does, and nobody waits for it.
-                self.thread = None;
-            }
-        }
-        self.join()?;
-        Ok(is_in_time)
+    /// Whether this is the thread.
+    pub(super) fn is_current(&self) -> bool {
+        let is = |thread: &JoinHandle<_>| thread.thread().id() == thread::current().id();
+        self.thread.as_ref().is_some_and(is)
     }
 
-    fn has_ended(&self, deadline: Deadline) -> bool {
+    /// Waits for the end of the thread. False if it did not come in time.
+    pub(super) fn wait(&self, deadline: Deadline) -> bool {
         let ended = match deadline.0 {
             None => self.end.recv().map_err(RecvTimeoutError::from),
             Some(deadline) => {
@@ -81,14 +74,18 @@ impl Member {
         ended == Err(RecvTimeoutError::Disconnected)
     }
 
+    /// Nobody waits for the thread any more. It ends when a callback of it returns.
+    pub(super) fn detach(&mut self) {
+        self.thread = None;
+    }
+
     /// Waits for a thread that was told to end, unless this is it.
     pub(super) fn join(&mut self) -> Result<(), Error> {
-        match self.thread.take() {
-            Some(thread) if thread.thread().id() != thread::current().id() => {
-                thread.join().unwrap_or_else(|payload| Err(panicked(&*payload)))
-            }
-            _ => Ok(()),
+        if self.is_current() {
+            self.detach();
         }
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        thread.join().unwrap_or_else(|payload| Err(panicked(&*payload)))
     }
 }
 
@@ -104,8 +101,13 @@ fn drive(number: usize, configure: &Configure, greet: &SyncSender<Greeting>) -> 
     let handle = event_loop.handle();
     let hold = handle.keep_alive();
     let _ = greet.send(Ok((handle, hold)));
-    match event_loop.run_until_idle() {
-        // It was ended before it could be driven.
+    // Then it is ended as any loop is: what was accepted meanwhile is run.
+    let result = event_loop.run_until_idle().and_then(|()| {
+        event_loop.cx().shutdown();
+        event_loop.run()
+    });
+    match result {
+        // It was ended by somebody else.
         Err(Error::Terminated) => Ok(()),
         result => result,
     }

@@ -9,10 +9,15 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 pub use self::builder::LoopGroupBuilder;
 use self::member::Member;
 use crate::{AbortController, AbortSignal, Cx, Deadline, Error, Handle, Promise};
+
+/// For how long loops that were closed are waited for. It takes a callback to make that long.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// Several loops, each on a thread of its own: one for each core, unless it is told otherwise.
 ///
@@ -192,6 +197,8 @@ impl LoopGroup {
     /// it has nothing left to do, as if it were driven by
     /// [`run_until_idle`](crate::EventLoop::run_until_idle). At the deadline what is left is dropped.
     ///
+    /// On one of the group's own threads it begins that, and returns at once: a loop cannot wait for itself.
+    ///
     /// # Errors
     ///
     /// [`Error::DeadlineExceeded`] if something was left at the deadline, with the number of loops that had
@@ -208,20 +215,39 @@ impl LoopGroup {
     pub fn shutdown(mut self, deadline: impl Into<Deadline>) -> Result<(), Error> {
         let deadline = deadline.into();
         self.ending.abort();
-        for member in &mut self.members {
-            member.release();
+        let mut members = std::mem::take(&mut self.members);
+        members.iter_mut().for_each(Member::release);
+        if members.iter().any(Member::is_current) {
+            thread::Builder::new()
+                .name("mainspring-shutdown".into())
+                .spawn(move || end(members, deadline))?;
+            return Ok(());
         }
-        let mut left = 0;
-        let mut result = Ok(());
-        for member in &mut self.members {
-            match member.wait(deadline) {
-                Ok(true) => {}
-                Ok(false) => left += 1,
-                Err(error) => result = result.and(Err(error)),
-            }
-        }
-        if left == 0 { result } else { Err(Error::DeadlineExceeded { left }) }
+        end(members, deadline)
     }
+}
+
+/// Waits for all of them, and hurries those that are not in time.
+fn end(mut members: Vec<Member>, deadline: Deadline) -> Result<(), Error> {
+    let (mut ended, late): (Vec<_>, Vec<_>) =
+        members.drain(..).partition(|member| member.wait(deadline));
+    for member in &late {
+        member.handle().close();
+    }
+    let left = late.len();
+    let grace = Deadline::from(GRACE);
+    for mut member in late {
+        if member.wait(grace) {
+            ended.push(member);
+        } else {
+            member.detach();
+        }
+    }
+    let mut result = Ok(());
+    for mut member in ended {
+        result = result.and(member.join());
+    }
+    if left == 0 { result } else { Err(Error::DeadlineExceeded { left }) }
 }
 
 impl Drop for LoopGroup {

@@ -121,7 +121,7 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// Those of [`lookup_host`](super::lookup_host); those of the system,
+    /// Those of [`lookup_host`]; those of the system,
     /// [`AddrInUse`](io::ErrorKind::AddrInUse) for example; if the loop has terminated.
     ///
     /// ```

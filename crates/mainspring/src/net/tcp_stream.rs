@@ -51,7 +51,7 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// Those of [`lookup_host`](super::lookup_host); those of the system for the address that was tried last,
+    /// Those of [`lookup_host`]; those of the system for the address that was tried last,
     /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) for example; if the loop terminates.
     ///
     /// ```

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::Shutdown;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
@@ -12,9 +13,10 @@ use super::unix_addr::explain;
 use crate::io::{AsyncFd, Direction};
 use crate::{Cx, Error};
 
-/// How long to wait for a receiver whose queue is full. If it is full of what others have sent, and this socket
-/// is not connected to it, the system does not tell when there is room.
-const PAUSE: Duration = Duration::from_millis(5);
+/// The pauses before it is tried again to send to a receiver whose queue is full. Unless this socket is
+/// connected to it, the system says nothing about that queue: neither when there is room, if it is full of what
+/// others have sent, nor that there is none, so that this socket looks ready all the time.
+const PAUSES: Range<Duration> = Duration::from_millis(1)..Duration::from_millis(50);
 
 /// A Unix socket for datagrams.
 ///
@@ -266,15 +268,18 @@ impl UnixDatagram {
     /// # Ok(()) }
     /// ```
     pub async fn send_to_addr(&self, datagram: &[u8], to: &SocketAddr) -> io::Result<usize> {
-        self.0
-            .write_with(|socket| {
-                let sent = socket.send_to_addr(datagram, to);
-                if matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-                    self.0.pause(Direction::Write, PAUSE);
-                }
-                sent
-            })
-            .await
+        let mut pause = PAUSES.start;
+        loop {
+            let attempt = self.0.write_with(|socket| match socket.send_to_addr(datagram, to) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+                result => result.map(Some),
+            });
+            if let Some(sent) = attempt.await? {
+                return Ok(sent);
+            }
+            self.0.cx().sleep(pause).await;
+            pause = PAUSES.end.min(pause * 2);
+        }
     }
 
     /// Receives a datagram, and says how long it is, or how much of it had room. Cancel safe.

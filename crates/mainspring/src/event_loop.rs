@@ -46,7 +46,7 @@ use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
 /// | [`block_on`](Self::block_on) | when a future is done |
 /// | [`turn`](Self::turn) | after one tick |
 ///
-/// Between two of them the state is Running: a shutdown that is begun then is carried out by the next
+/// Between two of them the state is Running, or Sleeping for a guest: a shutdown that is begun then is carried out by the next
 /// one, and nothing that was accepted is lost.
 ///
 /// Dropping the loop terminates it: what is queued is dropped.
@@ -88,7 +88,7 @@ pub struct EventLoop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Turn {
-    /// How many callbacks were run.
+    /// How many callbacks were run. A future that another thread woke counts twice: the wake comes as a task.
     pub callbacks: u64,
     /// Whether something is queued, so that the next turn would not block.
     pub ready: bool,
@@ -222,7 +222,7 @@ impl EventLoop {
 
     /// Drives the loop until nothing is left that could cause a callback: no callback is queued, no
     /// [referenced](Cx::reference_timer) timer waits, no [referenced](Cx::reference_fd) descriptor is
-    /// registered, no function given to [`promisify`](Handle::promisify) is waited for, and no
+    /// registered, no [referenced](crate::JoinHandle::reference) future is left, no function given to [`promisify`](Handle::promisify) is waited for, and no
     /// [`KeepAlive`](crate::KeepAlive) guard exists. Promises that are pending do not count.
     ///
     /// The loop does not terminate by this, and can be driven again. A task that another thread
@@ -285,7 +285,8 @@ impl EventLoop {
     ///
     /// If there is nothing to run, it waits for at most `timeout`: `Duration::ZERO` for not at all,
     /// `None` for as long as it takes. What ended the wait, a timer for example, may be left for the next
-    /// turn; the result tells. If termination has begun, it is carried out.
+    /// turn; the result tells. If termination has begun, it is carried out, which may wait for functions that were
+    /// given to [`promisify`](Handle::promisify).
     ///
     /// With a [`VirtualClock`](crate::VirtualClock) that advances by itself the wait is in virtual time and
     /// takes none; otherwise in real time.

@@ -18,7 +18,7 @@
 //!     let listener = TcpListener::bind(cx, "127.0.0.1:8080").await?;
 //!     loop {
 //!         let (stream, _) = listener.accept().await?;
-//!         let timer = HyperTimer::new(&cx.handle());
+//!         let timer = HyperTimer::new(&cx);
 //!         // `http1::Builder::new().timer(timer).serve_connection(stream, service)`
 //!         cx.spawn_local(serve(stream, timer));
 //!     }
@@ -172,7 +172,7 @@ where
 /// use std::time::Duration;
 ///
 /// let event_loop = mainspring::EventLoop::new()?;
-/// let timer = HyperTimer::new(&event_loop.handle());
+/// let timer = HyperTimer::new(event_loop.cx());
 /// event_loop.block_on(timer.sleep(Duration::from_millis(1)))?;
 /// # Ok::<(), mainspring::Error>(())
 /// ```
@@ -183,14 +183,14 @@ impl HyperTimer {
     /// One with this loop's time.
     ///
     /// ```
-    /// # fn f(handle: &mainspring::Handle) {
-    /// let timer = mainspring::hyper::HyperTimer::new(handle);
+    /// # fn f(cx: &mainspring::Cx) {
+    /// let timer = mainspring::hyper::HyperTimer::new(cx);
     /// # drop(timer);
     /// # }
     /// ```
     #[must_use]
-    pub fn new(handle: &Handle) -> Self {
-        Self(handle.clone())
+    pub fn new(cx: &Cx) -> Self {
+        Self(cx.handle())
     }
 }
 

@@ -160,7 +160,7 @@ pub use event::{
 };
 pub use event_loop::{EventLoop, Turn};
 pub use fault::{PanicPolicy, Phase, UncaughtPanic};
-pub use future::{JoinError, JoinHandle, YieldNow};
+pub use future::{AbortHandle, AbortOnDrop, JoinError, JoinHandle, YieldNow};
 #[cfg(not(loom))]
 pub use group::{LoopGroup, LoopGroupBuilder};
 #[cfg(all(target_os = "linux", not(loom)))]

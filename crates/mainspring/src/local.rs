@@ -143,7 +143,7 @@ impl Local {
     /// Has the host of a loop come back, because something is queued between two turns.
     pub(crate) fn tell_host(&self) {
         if self.dozing.get() {
-            self.shared.sleep.notify();
+            self.shared.sleep.notify_host();
         }
     }
 

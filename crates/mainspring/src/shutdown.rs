@@ -85,7 +85,7 @@ impl From<Duration> for Deadline {
 pub enum Shutdown {
     /// The loop has terminated.
     Finished {
-        /// Callbacks that were dropped without being run: those of a loop that was never driven,
+        /// Callbacks that were dropped without being run, polls of woken futures among them: those of a loop that was never driven,
         /// immediates that were set during the shutdown, and what a
         /// [`close`](crate::Handle::close) by somebody else left.
         dropped: usize,

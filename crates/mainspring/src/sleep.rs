@@ -23,6 +23,7 @@
 //! whose number now belongs to somebody else (WK-8). Whoever waits in the poller or changes what is
 //! registered holds a reference to it, so that it cannot be closed meanwhile.
 
+use std::io;
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -138,6 +139,14 @@ impl Sleep {
         }
     }
 
+    /// [`notify`](Self::notify) by the loop's own thread while its host waits. Runs no code of the user, not even
+    /// that which logs.
+    pub(crate) fn notify_host(&self) {
+        if let Some(via) = self.state.notify() {
+            let _ = self.try_signal(via);
+        }
+    }
+
     /// Begins the termination of the loop, and ends its sleep.
     pub(crate) fn terminate(&self, force: bool) -> Began {
         let began = self.state.terminate(force);
@@ -150,22 +159,30 @@ impl Sleep {
     #[cold]
     fn signal(&self, via: Via) {
         self.probes.reach(Point::SignalClaimed);
-        match via {
-            Via::Park => self.parker.unpark(),
-            Via::Poll => {
-                let failed = match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
-                    Source::Open(open) => open.wake().err(),
-                    Source::Missing | Source::Closed => None,
-                };
-                // The lock is released before anybody else's code runs.
-                if let Some(error) = failed {
-                    // Others elided their signal in favour of this one. Let the next one try.
-                    self.state.withdraw_signal();
-                    log_isolated(|| tracing::error!(%error, "a sleeping loop could not be woken"));
-                }
-            }
+        if let Err(error) = self.try_signal(via) {
+            log_isolated(|| tracing::error!(%error, "a sleeping loop could not be woken"));
         }
         self.probes.reach(Point::SignalSent);
+    }
+
+    fn try_signal(&self, via: Via) -> io::Result<()> {
+        match via {
+            Via::Park => {
+                self.parker.unpark();
+                Ok(())
+            }
+            Via::Poll => {
+                let sent = match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
+                    Source::Open(open) => open.wake(),
+                    Source::Missing | Source::Closed => Ok(()),
+                };
+                if sent.is_err() {
+                    // Others elided their signal in favour of this one. Let the next one try.
+                    self.state.withdraw_signal();
+                }
+                sent
+            }
+        }
     }
 
     /// Parks the thread until a signal, the deadline, or for no reason at all less; not if `has_work` says

@@ -333,19 +333,22 @@ fn who_gives_up_is_forgotten_and_takes_nothing(variant: Variant) {
 // spec: BX-1
 fn who_gives_up_does_not_take_the_wake_of_another_future_of_its_task(variant: Variant) {
     let event_loop = build(variant);
-    let cx = event_loop.cx();
-    let (fd, mut theirs) = pair(cx);
-    run(&event_loop, async {
-        let mut stays = pin!(read_one(&fd));
-        assert!(poll_once(stays.as_mut()).await.is_none());
-        {
-            let mut goes = pin!(read_one(&fd));
-            assert!(poll_once(goes.as_mut()).await.is_none());
+    let (fd, mut theirs) = pair(event_loop.cx());
+    let (wakes, waker) = Wakes::new();
+    let context = &mut Context::from_waker(&waker);
+    for is_first in [true, false] {
+        let mut futures = [Box::pin(read_one(&fd)), Box::pin(read_one(&fd))];
+        for future in &mut futures {
+            assert!(future.as_mut().poll(context).is_pending());
         }
-        theirs.write_all(b"a")?;
-        assert_eq!(stays.await?, b'a');
-        Ok(())
-    });
+        let [first, second] = futures;
+        let (goes, mut stays) = if is_first { (first, second) } else { (second, first) };
+        drop(goes);
+        theirs.write_all(b"a").unwrap();
+        turn_until_quiet(&event_loop);
+        assert_eq!(wakes.take(), 1);
+        assert!(matches!(stays.as_mut().poll(context), Poll::Ready(Ok(b'a'))));
+    }
 }
 
 // spec: BX-1

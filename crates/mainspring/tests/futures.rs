@@ -506,11 +506,11 @@ impl<A: Copy + Unpin, const SIZE: usize> Future for Odd<A, SIZE> {
 
 #[derive(Clone, Copy)]
 #[repr(align(128))]
-struct Wide(u8);
+struct Wide;
 
 #[derive(Clone, Copy)]
 #[repr(align(4096))]
-struct Page(u8);
+struct Page;
 
 // spec: BX-1
 fn futures_of_every_size_and_alignment(variant: Variant) {
@@ -535,9 +535,9 @@ fn futures_of_every_size_and_alignment(variant: Variant) {
     check::<u128, 17>(&event_loop, 1);
     check::<u64, 4_000>(&event_loop, 1);
     check::<u64, 70_000>(&event_loop, 1);
-    check::<Wide, 1>(&event_loop, Wide(1));
-    check::<Wide, 500>(&event_loop, Wide(1));
-    check::<Page, 1>(&event_loop, Page(1));
+    check::<Wide, 1>(&event_loop, Wide);
+    check::<Wide, 500>(&event_loop, Wide);
+    check::<Page, 1>(&event_loop, Page);
     event_loop.run_until_idle().unwrap();
 }
 

@@ -269,7 +269,7 @@ fn nothing_is_left_of_futures() {
                 let _context = cx.clone();
                 let own = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
                 cx.yield_now().await;
-                drop(pending::<()>().await);
+                pending::<()>().await;
                 drop(own);
             }));
             (0..3).for_each(|_| turn(&event_loop));

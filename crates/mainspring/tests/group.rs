@@ -181,10 +181,8 @@ fn loops_that_cannot_be_built_are_an_error_and_leave_no_thread() {
     assert_eq!(seen.load(Ordering::Relaxed), 3);
     assert_eq!(Arc::strong_count(&seen), 1, "the threads are gone");
 
-    let error = LoopGroup::builder()
-        .configure(|_, _| panic!("expected by the test"))
-        .build()
-        .unwrap_err();
+    let error =
+        LoopGroup::builder().configure(|_, _| panic!("expected by the test")).build().unwrap_err();
     assert!(error.to_string().contains("expected by the test"), "{error}");
 }
 
@@ -266,8 +264,7 @@ mod listening {
                 .unwrap();
         }
         barrier.wait();
-        let mut streams: Vec<_> =
-            (0..16).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let mut streams: Vec<_> = (0..16).map(|_| TcpStream::connect(address).unwrap()).collect();
         let ending = thread::spawn({
             let signal = group.signal();
             let ended = thread::spawn(move || group.shutdown(SOON));

@@ -15,7 +15,8 @@ impl EventLoop {
     /// Drives the loop until a future is done, and gives its output. The future may borrow.
     ///
     /// All else that the loop has to do is done meanwhile, as by [`run`](Self::run). What is left when the
-    /// future is done stays for the next call that drives the loop. A panic of the future leaves this call.
+    /// future is done stays for the next call that drives the loop. A panic of the future leaves this call; with
+    /// [`PanicPolicy::Propagate`](crate::PanicPolicy::Propagate), that of any callback does, and the future is dropped.
     ///
     /// # Errors
     ///
@@ -79,5 +80,9 @@ struct Guard<T>(JoinHandle<T>);
 impl<T> Drop for Guard<T> {
     fn drop(&mut self) {
         self.0.abort();
+        if !self.0.is_finished() {
+            // What it borrows is about to go. It cannot come to this: nobody polls it now.
+            std::process::abort();
+        }
     }
 }

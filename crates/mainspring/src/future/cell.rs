@@ -221,6 +221,50 @@ impl TaskPtr {
     }
 }
 
+/// A counted reference, for any thread.
+pub(super) struct Reference(TaskPtr);
+
+// SAFETY: what is done with it elsewhere than on the loop's thread is to count, and to look at what is for every
+// thread (rule 1).
+unsafe impl Send for Reference {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Reference {}
+
+impl Reference {
+    /// # Safety
+    ///
+    /// A reference is held.
+    pub(super) unsafe fn new(task: TaskPtr) -> Self {
+        // SAFETY: says the caller.
+        unsafe { task.retain() };
+        Self(task)
+    }
+
+    pub(super) fn task(&self) -> TaskPtr {
+        self.0
+    }
+
+    /// Of which only what is for every thread may be looked at elsewhere than on the loop's thread.
+    pub(super) fn header(&self) -> &Header {
+        // SAFETY: its own reference.
+        unsafe { self.0.header() }
+    }
+}
+
+impl Clone for Reference {
+    fn clone(&self) -> Self {
+        // SAFETY: its own reference.
+        unsafe { Self::new(self.0) }
+    }
+}
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        // SAFETY: its own reference.
+        unsafe { self.0.release() };
+    }
+}
+
 /// # Safety
 ///
 /// As for [`TaskPtr::poll`], and `F` is the future's type.

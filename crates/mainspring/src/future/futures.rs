@@ -13,8 +13,8 @@ use crate::fault::{drop_isolated, log_isolated};
 use crate::local::Local;
 use crate::task::Run;
 
-/// How many operations of descriptors one poll may do before it has to let the others go on.
-pub(crate) const COOP: u32 = 128;
+/// Room for so many futures is kept when they are gone. A burst does not cost memory for ever.
+const KEEP: usize = 1024;
 
 /// All futures that are not done, and the order in which to poll those that were woken.
 pub(crate) struct Futures {
@@ -61,7 +61,12 @@ impl Futures {
 
     /// It is done.
     pub(super) fn forget(&self, header: &Header) {
-        self.all.borrow_mut().try_remove(header.key.get());
+        let mut all = self.all.borrow_mut();
+        all.try_remove(header.key.get());
+        if all.is_empty() && all.capacity() > KEEP {
+            *all = Slab::new();
+        }
+        drop(all);
         self.reference(header, false);
     }
 
@@ -143,7 +148,7 @@ impl Local {
         }
         // The memory is used again, unless something was deferred meanwhile.
         let mut place = self.futures.deferred.borrow_mut();
-        if place.is_empty() {
+        if place.is_empty() && deferred.capacity() <= KEEP {
             *place = deferred;
         }
     }
@@ -187,7 +192,7 @@ impl Local {
 }
 
 /// Wakes whoever it is, whatever comes of that.
-fn wake_isolated(waker: Waker) {
+pub(crate) fn wake_isolated(waker: Waker) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
         log_isolated(|| tracing::error!("a waker panicked"));
         drop_isolated(payload);
@@ -200,7 +205,7 @@ pub(crate) struct Woken(TaskPtr);
 impl Run for Woken {
     #[inline]
     fn run(self, cx: &Cx) {
-        cx.0.coop.set(COOP);
+        cx.0.renew_coop();
         // SAFETY: the loop's thread; it was in the queue and is not done, so the loop has its reference. It
         // is not being polled: the loop runs one callback at a time.
         unsafe { self.0.poll() }

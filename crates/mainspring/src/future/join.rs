@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::cell::{ABORTED, DONE, Header, JOINED, Joiner, RUNNING, TaskPtr};
-use crate::current::Entered;
+use super::abort::{AbortHandle, AbortOnDrop, abort};
+use super::cell::{DONE, Header, JOINED, Joiner, TaskPtr};
 use crate::fault::log_isolated;
 use crate::promise::Panicked;
 use crate::{AbortError, Cx, Error, LocalPromise, Rejection};
@@ -63,7 +63,9 @@ impl JoinError {
 /// it, [`abort`](Self::abort) it.
 ///
 /// A panic of the future is the handle's error. If the handle is gone, the panic is dealt with like that of any
-/// callback.
+/// callback; if the handle is dropped later, without having been asked, it is logged.
+///
+/// It gives the output once. Polled again after that, it is pending for ever.
 ///
 /// ```
 /// use mainspring::EventLoop;
@@ -113,15 +115,42 @@ impl<T> JoinHandle<T> {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn abort(&self) {
-        let header = self.header();
-        if header.has(RUNNING) {
-            header.set(ABORTED);
-        } else if !header.has(DONE) {
-            let _entered = Entered::new(&self.cx);
-            // SAFETY: the handle is on the loop's thread; the future is neither done nor being polled, so the
-            // loop has its reference.
-            unsafe { self.task.end(JoinError::Aborted) };
-        }
+        // SAFETY: the handle is on the thread of this loop, and has a reference.
+        unsafe { abort(&self.cx, self.task) };
+    }
+
+    /// For other threads, and for those who only end it.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let waiting = event_loop.cx().spawn_local(std::future::pending::<()>());
+    /// let abort = waiting.abort_handle();
+    /// std::thread::spawn(move || abort.abort());
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn abort_handle(&self) -> AbortHandle {
+        // SAFETY: the handle has a reference.
+        unsafe { AbortHandle::new(self.task) }
+    }
+
+    /// Has the future aborted when the handle is dropped, so that a part does not outlive the whole.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let cx = event_loop.cx().clone();
+    /// let whole = event_loop.cx().spawn_local(async move {
+    ///     let part = cx.spawn_local(std::future::pending::<()>()).abort_on_drop();
+    ///     part.await
+    /// });
+    /// event_loop.turn(std::time::Duration::ZERO)?;
+    /// whole.abort(); // and the part with it
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn abort_on_drop(self) -> AbortOnDrop<T> {
+        AbortOnDrop(self)
     }
 
     /// Whether the future is done, aborted, or gone with its loop.
@@ -140,7 +169,8 @@ impl<T> JoinHandle<T> {
     }
 
     /// Whether the future keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning. It does
-    /// by default.
+    /// by default. Either way it is polled when it is woken, and what is woken is run before the loop is idle; so
+    /// one that wakes itself again and again is never left alone.
     ///
     /// ```
     /// let event_loop = mainspring::EventLoop::new()?;

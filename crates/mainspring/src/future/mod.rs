@@ -4,14 +4,18 @@
 //! the order of the wakes, each poll followed by a checkpoint, up to a budget in each tick. The loop's thread
 //! polls and drops it, so it need not be `Send`; its [wakers](waker) are for all threads.
 
+mod abort;
 mod block_on;
 mod cell;
+mod coop;
 mod futures;
 mod join;
 mod spawn;
 mod waker;
 mod yield_now;
 
-pub(crate) use self::futures::{COOP, Futures};
+pub use self::abort::{AbortHandle, AbortOnDrop};
+pub(crate) use self::coop::COOP;
+pub(crate) use self::futures::{Futures, wake_isolated};
 pub use self::join::{JoinError, JoinHandle};
 pub use self::yield_now::YieldNow;

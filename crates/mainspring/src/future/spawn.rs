@@ -1,5 +1,6 @@
 //! Giving futures to the loop.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use super::cell::TaskPtr;
 use super::join::{JoinError, JoinHandle};
 use crate::current::Entered;
-use crate::promise::{Panicked, Promise, Resolver};
+use crate::promise::{Panicked, Promise, Rejection, Resolver};
 use crate::{Cx, Error, Handle};
 
 impl Cx {
@@ -91,15 +92,51 @@ impl Handle {
     /// ```
     pub fn spawn<T, F, Fut>(&self, f: F) -> Promise<T>
     where
-        T: Send + 'static,
+        T: Clone + Send + 'static,
         F: FnOnce(&Cx) -> Fut + Send + 'static,
         Fut: Future<Output = T> + 'static,
+    {
+        self.try_spawn(|cx| {
+            let future = f(cx);
+            async { Ok::<_, Infallible>(future.await) }
+        })
+    }
+
+    /// [`spawn`](Self::spawn) for a future that can fail: the promise is rejected with its error, as that of an
+    /// `async` function in JavaScript.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, net::lookup_host};
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// event_loop
+    ///     .handle()
+    ///     .try_spawn(|cx| {
+    ///         let cx = cx.clone();
+    ///         async move { lookup_host(&cx, "localhost:80").await }
+    ///     })
+    ///     .then(|_, addresses| println!("{addresses:?}"))
+    ///     .catch(|_, reason| eprintln!("{reason}"));
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn try_spawn<T, E, F, Fut>(&self, f: F) -> Promise<T>
+    where
+        T: Clone + Send + 'static,
+        E: Into<Rejection> + 'static,
+        F: FnOnce(&Cx) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, E>> + 'static,
     {
         let (promise, resolver) = Promise::with_resolvers(self);
         let answer = Answer(Some(resolver));
         let start = move |cx: &Cx| match catch_unwind(AssertUnwindSafe(|| f(cx))) {
-            Ok(future) => cx.spawn_local(future).on_done(|output| answer.give(output)),
-            Err(payload) => answer.give(Err(JoinError::Panicked(Panicked::new(payload)))),
+            Ok(future) => cx.spawn_local(future).on_done(|output| {
+                answer.give(match output {
+                    Ok(result) => result.map_err(Into::into),
+                    Err(error) => Err(error.into_reason()),
+                });
+            }),
+            Err(payload) => answer.give(Err(Panicked::new(payload).into())),
         };
         // If the loop has terminated, it is dropped.
         drop(self.submit_internal(start));
@@ -111,11 +148,11 @@ impl Handle {
 struct Answer<T: Send + 'static>(Option<Resolver<T>>);
 
 impl<T: Send + 'static> Answer<T> {
-    fn give(mut self, output: Result<T, JoinError>) {
+    fn give(mut self, output: Result<T, Rejection>) {
         if let Some(resolver) = self.0.take() {
             match output {
                 Ok(value) => resolver.resolve(value),
-                Err(error) => resolver.reject(error.into_reason()),
+                Err(reason) => resolver.reject(reason),
             };
         }
     }

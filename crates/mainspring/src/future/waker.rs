@@ -14,7 +14,7 @@
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
-use super::cell::{DONE, Header, TaskPtr};
+use super::cell::{DONE, Header, Reference, TaskPtr};
 use crate::Cx;
 use crate::sync::Ordering;
 
@@ -82,32 +82,11 @@ fn send(task: TaskPtr, header: &Header) {
         return;
     }
     // SAFETY: the caller's reference.
-    unsafe { task.retain() };
-    let sent = Sent(task);
+    let sent = unsafe { Reference::new(task) };
     // Once the loop has terminated, nothing is to be woken.
-    let _ = header.shared.send(&header.shared.internal, move |cx: &Cx| sent.arrive(cx));
-}
-
-/// A wake on its way.
-struct Sent(TaskPtr);
-
-// SAFETY: it is a reference of its own, and what is done with it elsewhere than on the loop's thread is to
-// give it back.
-unsafe impl Send for Sent {}
-
-impl Sent {
-    fn arrive(self, cx: &Cx) {
-        // SAFETY: this is a reference.
-        let header = unsafe { self.0.header() };
-        if !header.has(DONE) {
-            cx.0.wake_future(self.0);
+    let _ = header.shared.send(&header.shared.internal, move |cx: &Cx| {
+        if !sent.header().has(DONE) {
+            cx.0.wake_future(sent.task());
         }
-    }
-}
-
-impl Drop for Sent {
-    fn drop(&mut self) {
-        // SAFETY: its own reference.
-        unsafe { self.0.release() };
-    }
+    });
 }

@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 use crate::Cx;
 
 impl Cx {
-    /// Comes back in the next tick, when timers, descriptors and everybody else have had their turn.
+    /// Comes back in the next tick, when timers, descriptors and everybody else have had their turn. (Polled by
+    /// something else than a future of the loop, a timer's callback for example, it may be the same tick.)
     ///
     /// ```
     /// let event_loop = mainspring::EventLoop::new()?;

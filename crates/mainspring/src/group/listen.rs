@@ -14,6 +14,9 @@ use super::LoopGroup;
 use crate::net::{ListenOptions, TcpListener, TcpStream};
 use crate::{AbortSignal, Cx, Error};
 
+/// How many connections of a loop the system keeps that were not accepted yet.
+const BACKLOG: u32 = 1024;
+
 impl LoopGroup {
     /// Listens for TCP connections on all loops, and runs a future for each on the loop that accepted it.
     /// Returns the address, which tells the port if it was given as 0.
@@ -48,7 +51,7 @@ impl LoopGroup {
         F: Fn(&Cx, TcpStream) -> Fut + Clone + Send + 'static,
         Fut: Future<Output = ()> + 'static,
     {
-        let options = ListenOptions::new().reuse_port(true);
+        let options = ListenOptions::new().reuse_port(true).backlog(BACKLOG);
         let mut result = Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "there is no address here; give at least one",
@@ -118,19 +121,22 @@ where
         }
     }
     // Closing the listener would reset what was connected and not accepted. The loop hears of that in the next
-    // tick at the latest.
+    // tick at the latest. There is not more of it than this, and what comes later is not waited for.
+    let mut left = BACKLOG;
     loop {
         cx.yield_now().await;
-        let mut is_over = true;
+        let before = left;
         poll_fn(|context| {
-            while let Poll::Ready(Ok((stream, _))) = listener.poll_accept(context) {
-                is_over = false;
+            while left > 0
+                && let Poll::Ready(Ok((stream, _))) = listener.poll_accept(context)
+            {
+                left -= 1;
                 serve(stream);
             }
             Poll::Ready(())
         })
         .await;
-        if is_over {
+        if left == before || left == 0 {
             return;
         }
     }

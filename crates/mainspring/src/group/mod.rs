@@ -142,7 +142,7 @@ impl LoopGroup {
     /// ```
     pub fn spawn<T, F, Fut>(&self, f: F) -> Promise<T>
     where
-        T: Send + 'static,
+        T: Clone + Send + 'static,
         F: FnOnce(&Cx) -> Fut + Send + 'static,
         Fut: Future<Output = T> + 'static,
     {
@@ -162,7 +162,7 @@ impl LoopGroup {
     pub fn spawn_by_key<K, T, F, Fut>(&self, key: &K, f: F) -> Promise<T>
     where
         K: Hash + ?Sized,
-        T: Send + 'static,
+        T: Clone + Send + 'static,
         F: FnOnce(&Cx) -> Fut + Send + 'static,
         Fut: Future<Output = T> + 'static,
     {
@@ -196,6 +196,8 @@ impl LoopGroup {
     /// Ends all loops: the [signal](Self::signal) is aborted, listeners accept no more, and each loop goes on until
     /// it has nothing left to do, as if it were driven by
     /// [`run_until_idle`](crate::EventLoop::run_until_idle). At the deadline what is left is dropped.
+    ///
+    /// A loop that has nothing left ends, also if others go on: what is spawned on it then is refused.
     ///
     /// On one of the group's own threads it begins that, and returns at once: a loop cannot wait for itself.
     ///

@@ -134,7 +134,9 @@ impl Guest {
     /// Drives the loop through one tick, without waiting for anything, and gets the descriptor ready for the
     /// host's next wait. If something is left to do, it is readable at once.
     ///
-    /// A turn that finds nothing to do does no harm.
+    /// A turn that finds nothing to do does no harm. One that carries out a shutdown may wait, for functions that
+    /// were given to [`promisify`](Handle::promisify): give that a deadline. The idle hook is never called, because
+    /// the loop itself never waits.
     ///
     /// # Errors
     ///

@@ -16,8 +16,6 @@ use super::ready::{Direction, Ready, Registered, Ticket};
 use super::register::RegisterError;
 use super::registry::Existing;
 use super::slot::{Entry, Hears, Token, Word};
-use crate::future::COOP;
-use crate::local::Local;
 use crate::{Cx, Error};
 
 /// A descriptor that can be waited for by futures: a socket, a pipe, a terminal, a device.
@@ -132,8 +130,8 @@ impl Registration {
                     Err(error) => Poll::Ready(Err(error)),
                 };
             }
-            if local.coop.get() == 0 {
-                return local.yield_coop(context);
+            if local.is_coop_spent(context) {
+                return Poll::Pending;
             }
             match operation() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -144,7 +142,7 @@ impl Registration {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => {
-                    local.coop.set(local.coop.get() - 1);
+                    local.spend_coop();
                     return Poll::Ready(result);
                 }
             }
@@ -158,23 +156,6 @@ impl Drop for Registration {
         if let Some(ended) = shared.unregister_token(self.fd, self.token) {
             shared.dispose(ended);
         }
-    }
-}
-
-impl Local {
-    /// Lets others run. The counter begins anew here as well as before each poll of a future of the loop,
-    /// because a future may be polled by others.
-    #[cold]
-    fn yield_coop<R>(&self, context: &mut Context<'_>) -> Poll<R> {
-        self.coop.set(COOP);
-        if self.driven.get() {
-            // In the next tick: a descriptor that is always ready is not to keep the tick from its end.
-            self.defer_future(context.waker().clone());
-        } else {
-            // Whoever polls does so outside of a tick, and there may be none.
-            context.waker().wake_by_ref();
-        }
-        Poll::Pending
     }
 }
 

@@ -29,6 +29,7 @@ use std::task::Waker;
 
 use super::slot::{Call, Dispatch};
 use crate::Cx;
+use crate::future::wake_isolated;
 use crate::sys::TELLS_READ_END;
 
 /// What to wait for.
@@ -145,10 +146,10 @@ impl Ready {
         let waiters = self.waiters(direction);
         let (first, mut more) = waiters.borrow_mut().take_all();
         if let Some(waiter) = first {
-            waiter.waker.wake();
+            wake_isolated(waiter.waker);
         }
         if more.capacity() != 0 {
-            more.drain(..).for_each(|waiter| waiter.waker.wake());
+            more.drain(..).for_each(|waiter| wake_isolated(waiter.waker));
             waiters.borrow_mut().give_back(more);
         }
     }

@@ -15,8 +15,10 @@
 //!   program that is checked, and add nothing to explore.
 
 mod abort;
+mod future;
 mod inbox;
 mod io;
+mod memory;
 mod park;
 mod pool;
 mod promise;

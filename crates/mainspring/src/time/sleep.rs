@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::future::COOP;
 use crate::{Cx, Handle, Refusal, TimerId};
 
 /// Waits until a time has come; made by [`Cx::sleep`] and [`Cx::sleep_until`].
@@ -101,13 +100,13 @@ impl Sleep {
         }
     }
 
-    /// Whether the loop's future that polls is to let others run first. One that finds all that it awaits done
-    /// would not do so by itself.
-    fn is_too_much(&self) -> bool {
+    /// Whether the future that polls is to let others run first. One that finds all that it awaits done would
+    /// not do so by itself.
+    fn is_too_much(&self, context: &Context<'_>) -> bool {
         let Some(cx) = self.handle.0.owner.cx() else { return false };
-        let left = cx.0.coop.get();
-        cx.0.coop.set(left.checked_sub(1).unwrap_or(COOP));
-        left == 0
+        let is_spent = cx.0.is_coop_spent(context);
+        cx.0.spend_coop();
+        is_spent
     }
 
     /// Nobody waits any more.
@@ -144,8 +143,7 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_elapsed() {
-            if self.is_too_much() {
-                cx.waker().wake_by_ref();
+            if self.is_too_much(cx) {
                 return Poll::Pending;
             }
             self.cancel();

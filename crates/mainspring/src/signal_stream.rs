@@ -7,6 +7,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
 
+use signal_hook::consts::TERM_SIGNALS;
+
 use crate::io::AsyncFd;
 use crate::{Cx, Error, Signals};
 
@@ -14,16 +16,14 @@ use crate::{Cx, Error, Signals};
 ///
 /// A signal that comes several times before it is [received](Self::recv) may count as once, but at least as
 /// once. There can be several of these for one signal; each is told. While one exists, the signals do not have
-/// their default effect; when it is dropped, they do nothing.
+/// their default effect; when it is dropped, they do nothing. So keep it until the end of the process, and look for
+/// a second signal: somebody may be impatient.
 ///
 /// ```no_run
 /// use mainspring::{AsyncSignals, EventLoop};
 ///
-/// const SIGINT: i32 = 2;
-/// const SIGTERM: i32 = 15;
-///
 /// let event_loop = EventLoop::new()?;
-/// let signals = AsyncSignals::new(event_loop.cx(), [SIGINT, SIGTERM])?;
+/// let signals = AsyncSignals::termination(event_loop.cx())?;
 /// let signal = event_loop.block_on(signals.recv())??;
 /// println!("signal {signal}: ending");
 /// # Ok::<(), mainspring::Error>(())
@@ -51,6 +51,24 @@ impl AsyncSignals {
     pub fn new(cx: &Cx, signals: impl IntoIterator<Item = i32>) -> io::Result<Self> {
         let source = AsyncFd::new(cx, Signals::new(signals)?).map_err(Error::from)?;
         Ok(Self { source, pending: RefCell::default() })
+    }
+
+    /// Catches those by which a process is asked to end: SIGINT, which is Ctrl-C, SIGTERM and SIGQUIT.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    ///
+    /// ```
+    /// use mainspring::{AsyncSignals, EventLoop};
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let signals = AsyncSignals::termination(event_loop.cx())?;
+    /// # drop(signals);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn termination(cx: &Cx) -> io::Result<Self> {
+        Self::new(cx, TERM_SIGNALS.iter().copied())
     }
 
     /// Waits for the next signal, and says which one came. Those that came at the same time are in no

@@ -1,5 +1,5 @@
 //! A guest's descriptor is readable while a turn has something to do, and not otherwise.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", not(loom)))]
 
 mod common;
 #[path = "common/futures.rs"]
@@ -1041,10 +1041,14 @@ fn a_host_that_listens_to_edges_hears_of_a_panic_and_of_a_new_poller(variant: Va
     for _ in 0..10 {
         guest.cx().submit(|_| panic!("task")).unwrap();
     }
-    for _ in 0..10 {
-        edges.wait();
+    for panics in 0..10 {
+        // The portable poller makes no new edge of a wake if nobody has consumed the one before.
+        if panics == 0 || !cfg!(mainspring_portable) {
+            edges.wait();
+        }
         assert_eq!(panic_of(|| guest.turn()).unwrap(), "task");
     }
+    settle(&guest);
     for _ in 0..3 {
         let _kept = phantom(&guest);
         // Ready when it is moved from one to the other, and nobody reads it.

@@ -1,5 +1,5 @@
 //! What `hyper` needs of a runtime.
-#![cfg(all(unix, feature = "hyper"))]
+#![cfg(all(unix, feature = "hyper", not(loom)))]
 
 #[path = "common/awaiting.rs"]
 mod awaiting;

@@ -1,5 +1,5 @@
 //! Looking up the addresses of hosts.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", not(loom)))]
 
 #[path = "common/awaiting.rs"]
 mod awaiting;

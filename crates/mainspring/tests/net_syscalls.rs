@@ -4,7 +4,7 @@
 //! environment. The server's thread marks what is to be counted by asking for the metadata of a path that does
 //! not exist. The tests are ignored by default because they need strace; `tools/test` runs them.
 // The portable poller makes calls of its own.
-#![cfg(all(target_os = "linux", not(mainspring_portable)))]
+#![cfg(all(target_os = "linux", not(loom), not(mainspring_portable)))]
 
 use std::io::{Read, Write};
 use std::net;

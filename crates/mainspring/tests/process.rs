@@ -1,5 +1,5 @@
 //! Child processes, as futures.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", not(loom)))]
 
 #[path = "common/awaiting.rs"]
 mod awaiting;

@@ -1,7 +1,7 @@
 //! Signals, as futures.
 //!
 //! Signals are for a whole process, so that each test starts one of its own.
-#![cfg(all(target_os = "linux", feature = "signals"))]
+#![cfg(all(target_os = "linux", feature = "signals", not(loom)))]
 
 #[path = "common/awaiting.rs"]
 mod awaiting;

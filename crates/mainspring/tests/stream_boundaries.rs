@@ -1,6 +1,6 @@
 //! Streams in which a read stops before what there is: at something that is not bytes. A short read does not mean
 //! then that there is no more.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", not(loom)))]
 
 #[path = "common/awaiting.rs"]
 mod awaiting;

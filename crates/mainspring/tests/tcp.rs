@@ -1,5 +1,5 @@
 //! TCP, as futures.
-#![cfg(unix)]
+#![cfg(all(unix, not(loom)))]
 
 #[path = "common/awaiting.rs"]
 mod awaiting;

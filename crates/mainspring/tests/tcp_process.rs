@@ -1,7 +1,7 @@
 //! TCP, where it takes a process of its own: one that runs out of descriptors, and one that a signal would end.
 //!
 //! Each test starts this file again, with a scenario named in the environment.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", not(loom)))]
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};

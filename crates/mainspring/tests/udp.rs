@@ -1,5 +1,5 @@
 //! UDP sockets, as futures.
-#![cfg(unix)]
+#![cfg(all(unix, not(loom)))]
 
 #[path = "common/awaiting.rs"]
 mod awaiting;

@@ -9,6 +9,7 @@ use super::cell::{ABORTED, DONE, RUNNING, Reference, TaskPtr};
 use super::join::{JoinError, JoinHandle};
 use crate::Cx;
 use crate::current::Entered;
+use crate::sync::Ordering;
 
 /// Drops a future, unless it is done. One that is being polled is dropped when it returns.
 ///
@@ -51,8 +52,9 @@ impl AbortHandle {
         Self(unsafe { Reference::new(task) })
     }
 
-    /// Drops the future, unless it is done: [`JoinError::Aborted`]. On the loop's thread now, from others as a
-    /// task of the internal lane. After the end of the loop there is nothing to do.
+    /// Drops the future, unless it is done: [`JoinError::Aborted`]. On the loop's thread this is done now, so the
+    /// future's destructor runs inside this call; from others it is a task of the internal lane. After the end of
+    /// the loop there is nothing to do.
     ///
     /// ```
     /// let event_loop = mainspring::EventLoop::new()?;
@@ -66,6 +68,10 @@ impl AbortHandle {
         if let Some(cx) = shared.owner.cx() {
             // SAFETY: only the loop's thread gets its context, and this has a reference.
             unsafe { abort(&cx, self.0.task()) };
+            return;
+        }
+        // Once is enough. The loop reads nothing that was written before, so no order is needed.
+        if self.0.header().is_abort_sent.swap(true, Ordering::Relaxed) {
             return;
         }
         let reference = self.0.clone();

@@ -2,7 +2,7 @@
 //!
 //! # Who may touch what
 //!
-//! 1. `refs`, `is_sent` and `shared` are for every thread that has a reference.
+//! 1. `refs`, `is_sent`, `is_abort_sent` and `shared` are for every thread that has a reference.
 //! 2. All else is for the loop's thread. The future is polled and dropped there, and its output is taken or
 //!    dropped there, so neither need be `Send`.
 //! 3. Whoever gives the last reference back, on whatever thread, finds neither a future nor an output nor
@@ -47,6 +47,8 @@ pub(super) const JOINED: u8 = 1 << 3;
 pub(super) const REFERENCED: u8 = 1 << 4;
 /// It is to be dropped when the present poll returns.
 pub(super) const ABORTED: u8 = 1 << 5;
+/// The loop's reference was left to the ready queue: whoever takes it out of that gives it back.
+pub(super) const LEFT: u8 = 1 << 6;
 
 /// More references than this cannot be, unless they are leaked on purpose.
 const MAX_REFS: usize = isize::MAX as usize;
@@ -63,6 +65,8 @@ pub(super) struct Header {
     refs: AtomicUsize,
     /// Whether a wake from another thread is under way, or none is wanted any more.
     pub(super) is_sent: AtomicBool,
+    /// Whether another thread has sent an abort, or none is wanted any more.
+    pub(super) is_abort_sent: AtomicBool,
     pub(super) shared: Arc<Shared>,
     acts: &'static Acts,
     bits: Cell<u8>,
@@ -117,6 +121,7 @@ impl TaskPtr {
         let header = Header {
             refs: AtomicUsize::new(2),
             is_sent: AtomicBool::new(false),
+            is_abort_sent: AtomicBool::new(false),
             shared,
             acts: const {
                 &Acts { poll: poll::<F>, end: end::<F>, output: output::<F>, free: free::<F> }
@@ -347,18 +352,20 @@ unsafe fn finish<F: Future>(
     // SAFETY: the loop has a reference until the last line.
     let header = unsafe { task.header() };
     header.set(DONE);
-    // Wakes from other threads are of no use from now on.
+    // What other threads send is of no use from now on.
     header.is_sent.store(true, Ordering::Relaxed);
+    header.is_abort_sent.store(true, Ordering::Relaxed);
+    // Before any code of the user is run, which may end the loop: it is not to be ended again.
+    // SAFETY: nothing in here runs code of the user.
+    if let Some(local) = unsafe { header.shared.owner.local() } {
+        local.futures.forget(header);
+    }
     // SAFETY: the field is there.
     let future = unsafe { &(*whole).future };
     // It is dropped in place, because it is pinned, and as code of the user: it may do anything but reach the
     // future itself.
     // SAFETY: only the loop's thread gets here, and nobody polls it any more.
     let mut result = catch_unwind(AssertUnwindSafe(|| future.with_mut(|f| unsafe { *f = None })));
-    // SAFETY: nothing in here runs code of the user.
-    if let Some(local) = unsafe { header.shared.owner.local() } {
-        local.futures.forget(header);
-    }
     if header.has(JOINED) {
         // SAFETY: the field is there, and only the loop's thread gets here.
         unsafe { (*whole).output.with_mut(|place| *place = Some(output)) };
@@ -373,7 +380,9 @@ unsafe fn finish<F: Future>(
     } else {
         drop_isolated(output);
     }
-    if !header.has(QUEUED) {
+    if header.has(QUEUED) {
+        header.set(LEFT);
+    } else {
         // SAFETY: the loop's reference, which is not used again. (If it is queued, whoever takes it out of
         // the queue gives the reference back.)
         unsafe { task.release() };

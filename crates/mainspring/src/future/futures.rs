@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use slab::Slab;
 
-use super::cell::{DONE, Header, QUEUED, REFERENCED, TaskPtr};
+use super::cell::{DONE, Header, LEFT, QUEUED, REFERENCED, TaskPtr};
 use super::join::JoinError;
 use crate::Cx;
 use crate::fault::{drop_isolated, log_isolated};
@@ -162,8 +162,12 @@ impl Local {
             if !unsafe { task.header() }.has(DONE) {
                 return Some(Woken(task));
             }
-            // SAFETY: the loop's reference, which was kept for the queue.
-            unsafe { task.release() };
+            // Otherwise its end is on the stack, and gives the reference back.
+            // SAFETY: as in `push`.
+            if unsafe { task.header() }.has(LEFT) {
+                // SAFETY: the loop's reference, which was kept for the queue.
+                unsafe { task.release() };
+            }
         }
     }
 

@@ -246,18 +246,16 @@ impl<T> Future for JoinHandle<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let header = self.header();
-        if let Some(output) = self.take() {
-            return Poll::Ready(output);
-        }
-        if header.has(DONE) {
-            // It was taken before. The same again is not there to be given.
-            return Poll::Pending;
-        }
         let before = header.joiner.take();
         let waker = match before {
             Some(Joiner::Wake(waker)) if waker.will_wake(context.waker()) => waker,
-            _ => context.waker().clone(),
+            // After this, which is code of somebody else, nothing is as it was.
+            _ if !header.has(DONE) => context.waker().clone(),
+            _ => return self.take().map_or(Poll::Pending, Poll::Ready),
         };
+        if let Some(output) = self.take() {
+            return Poll::Ready(output);
+        }
         header.joiner.set(Some(Joiner::Wake(waker)));
         Poll::Pending
     }

@@ -16,6 +16,8 @@ mod yield_now;
 
 pub use self::abort::{AbortHandle, AbortOnDrop};
 pub(crate) use self::coop::COOP;
-pub(crate) use self::futures::{Futures, wake_isolated};
+pub(crate) use self::futures::Futures;
+#[cfg(all(unix, not(loom)))]
+pub(crate) use self::futures::wake_isolated;
 pub use self::join::{JoinError, JoinHandle};
 pub use self::yield_now::YieldNow;

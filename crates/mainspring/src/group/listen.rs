@@ -122,7 +122,7 @@ where
     }
     // Closing the listener would reset what was connected and not accepted. The loop hears of that in the next
     // tick at the latest. There is not more of it than this, and what comes later is not waited for.
-    let mut left = BACKLOG;
+    let mut left = BACKLOG + 1;
     loop {
         cx.yield_now().await;
         let before = left;

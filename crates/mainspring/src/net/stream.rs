@@ -173,6 +173,21 @@ fn is_nothing(pieces: &[IoSlice<'_>]) -> bool {
 macro_rules! stream_methods {
     ($Stream:ident) => {
         impl $Stream {
+            /// The loop that it belongs to.
+            ///
+            /// ```
+            #[doc = concat!("# use mainspring::net::", stringify!($Stream), ";")]
+            #[doc = concat!("# async fn f(stream: ", stringify!($Stream), ") -> std::io::Result<()> {")]
+            /// let reading = async { stream.read(&mut [0; 64]).await };
+            /// let n = stream.cx().timeout(std::time::Duration::from_secs(5), reading).await??;
+            /// # drop(n);
+            /// # Ok(()) }
+            /// ```
+            #[must_use]
+            pub fn cx(&self) -> &$crate::Cx {
+                self.io().cx()
+            }
+
             /// Reads what there is, waits if there is nothing, and says how much it was. Nothing at all means that
             /// the other side writes no more; this side still may.
             ///

@@ -213,6 +213,18 @@ impl TcpListener {
         self.io.get_ref()
     }
 
+    /// The loop that it belongs to.
+    ///
+    /// ```
+    /// # fn f(listener: mainspring::net::TcpListener) {
+    /// listener.cx().shutdown();
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cx(&self) -> &Cx {
+        self.io.cx()
+    }
+
     /// The next connection, and the address that it comes from.
     ///
     /// A connection that was given up before it could be accepted is skipped. If the process or the system has no

@@ -117,7 +117,10 @@ impl Future for Pass {
 
 /// A switch that a future waits for, to be thrown by any thread.
 #[derive(Clone, Default)]
-pub struct SharedGate(Arc<(Mutex<(bool, Vec<Waker>)>, AtomicUsize)>);
+pub struct SharedGate(Arc<(Mutex<Gated>, AtomicUsize)>);
+
+/// Whether it is open, and who waits.
+type Gated = (bool, Vec<Waker>);
 
 impl SharedGate {
     pub fn new() -> Self {

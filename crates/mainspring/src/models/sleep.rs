@@ -3,7 +3,7 @@
 //! Proved: whatever was made visible before a notification is found by the loop, which never sleeps
 //! through it (loom reports a deadlock if it does); there is at most one signal for each sleep;
 //! termination ends any sleep, and is never overwritten; changing the primitive between two sleeps
-//! loses nothing; closing the source while signals are on their way neither blocks nor revives it.
+//! loses nothing; what holds for a loop that polls holds for a host that waits for it; closing the source while signals are on their way neither blocks nor revives it.
 //!
 //! Exhaustive for two producers and a loop that parks, for two producers and one
 //! sleep in the poller, and, in the test that is ignored by default, for as many sleeps
@@ -129,6 +129,47 @@ fn a_parked_loop_never_sleeps_through_a_piece_of_work() {
 fn a_polling_loop_never_sleeps_through_a_piece_of_work() {
     explore("sleep: poll, 2 producers, one sleep", Bound::None, || one_sleep(Via::Poll));
     explore("sleep: poll, 2 producers", Bound::Preemptions(4), || both(|_| Via::Poll));
+}
+
+/// A guest's sleep: the loop publishes it, and the host waits for the poller.
+fn be_guest(sleep: &Sleep, has_work: impl FnOnce() -> bool) {
+    if sleep.doze(has_work) {
+        sleep.poller().unwrap().wait(&mut Events::new(), None).unwrap();
+        sleep.state.wake_up();
+    }
+}
+
+// spec: BX-2, WK-1, WK-2, WK-3, WK-7, F-2
+#[test]
+fn a_host_never_waits_through_a_piece_of_work_for_its_guest() {
+    explore("sleep: guest, 2 producers, one sleep", Bound::Preemptions(4), || {
+        let looper = |shared: &Shared| {
+            be_guest(&shared.sleep, || shared.work() != 0);
+            assert_ne!(shared.work(), 0, "a sleep without a reason to end");
+            assert_eq!(shared.sleep.state.load(), LoopState::Running);
+        };
+        race(looper, [Shared::send, Shared::send]);
+    });
+    explore("sleep: guest, 2 producers", Bound::Preemptions(3), || {
+        let looper = |shared: &Shared| {
+            let mut seen = 0;
+            while seen != 2 {
+                be_guest(&shared.sleep, || shared.work() != seen);
+                seen = shared.work();
+            }
+        };
+        race(looper, [Shared::send, Shared::send]);
+    });
+    explore("sleep: guest, producer, shutdown", Bound::Preemptions(4), || {
+        let looper = |shared: &Shared| {
+            while !shared.sleep.state.is_ending() {
+                let seen = shared.work();
+                be_guest(&shared.sleep, || shared.work() != seen || shared.sleep.state.is_ending());
+            }
+        };
+        let end = |shared: &Shared| drop(shared.sleep.terminate(false));
+        race(looper, [Shared::send, end]);
+    });
 }
 
 // spec: WK-6, WK-7, F-21

@@ -28,8 +28,6 @@ use mainspring::hyper::{HyperExecutor, HyperTimer};
 use mainspring::net::TcpListener;
 use mainspring::{AsyncSignals, Cx, EventLoop};
 
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Either text of our own, or what the client is sending.
@@ -51,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(cx: &Cx, address: &str, patience: Duration) -> Result<(), Box<dyn Error>> {
-    let signals = AsyncSignals::new(cx, [SIGINT, SIGTERM])?;
+    let signals = AsyncSignals::termination(cx)?;
     let listener = TcpListener::bind(cx, address).await?;
     println!("listening on http://{}", listener.local_addr()?);
 

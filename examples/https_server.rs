@@ -6,7 +6,8 @@
 //! curl --cacert certificate.pem --http1.1 --data-binary @Cargo.lock https://127.0.0.1:8443/echo
 //! ```
 //!
-//! It makes its certificate when it starts, and writes it to the file, for clients to trust. Ctrl-C ends it.
+//! It makes its certificate when it starts, and writes it to the file, for clients to trust. Ctrl-C ends it, a second one at
+//! once.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -23,16 +24,15 @@ use futures_rustls::server::TlsStream;
 use futures_util::future::{Either, select};
 use http_body_util::{Either as Body, Full};
 use hyper::body::{Bytes, Incoming};
+use hyper::header::CONTENT_LENGTH;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use mainspring::hyper::{HyperExecutor, HyperIo, HyperTimer};
 use mainspring::net::{TcpListener, TcpStream};
 use mainspring::{AsyncSignals, Cx, EventLoop};
 
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 const USAGE: &str = "usage: https_server ADDRESS CERTIFICATE_FILE_TO_WRITE";
 /// For a handshake, and for the connections that are there at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(cx: &Cx, address: &str, tls: TlsAcceptor) -> Result<(), Box<dyn Error>> {
-    let signals = AsyncSignals::new(cx, [SIGINT, SIGTERM])?;
+    let signals = AsyncSignals::termination(cx)?;
     let listener = TcpListener::bind(cx, address).await?;
     println!("listening on https://{}", listener.local_addr()?);
 
@@ -88,8 +88,10 @@ async fn serve(cx: &Cx, address: &str, tls: TlsAcceptor) -> Result<(), Box<dyn E
 
     drop(listener);
     println!("ending, {} connections to finish", connections.count());
-    if cx.timeout(PATIENCE, connections.shutdown()).await.is_err() {
-        eprintln!("some did not finish in time");
+    let finishing = cx.timeout(PATIENCE, connections.shutdown());
+    match select(pin!(finishing), pin!(signals.recv())).await {
+        Either::Left((Ok(()), _)) => {}
+        _ => eprintln!("some did not finish"),
     }
     Ok(())
 }
@@ -106,8 +108,15 @@ async fn shake_hands(
 async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Body<Full<Bytes>, Incoming>>, Infallible> {
-    Ok(Response::new(match request.uri().path() {
-        "/echo" => Body::Right(request.into_body()),
-        _ => Body::Left(Full::from(format!("hello over {:?} and TLS\n", request.version()))),
-    }))
+    if request.uri().path() == "/echo" {
+        return Ok(Response::new(Body::Right(request.into_body())));
+    }
+    let text = format!("hello over {:?} and TLS\n", request.version());
+    let mut reply = Response::new(Body::Left(Full::default()));
+    reply.headers_mut().insert(CONTENT_LENGTH, text.len().into());
+    // With HTTP/2 it is for us to leave the content out.
+    if request.method() != Method::HEAD {
+        *reply.body_mut() = Body::Left(Full::from(text));
+    }
+    Ok(reply)
 }

@@ -5,7 +5,8 @@
 //! python3 -m websockets ws://127.0.0.1:8081/
 //! ```
 //!
-//! Ctrl-C or SIGTERM ends it: it says goodbye to all, and waits until they have answered, for some seconds.
+//! Ctrl-C or SIGTERM ends it: it says goodbye to all, and waits until they have answered, for some seconds. A
+//! second one ends it at once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,8 +25,6 @@ use futures_util::{StreamExt, TryStreamExt};
 use mainspring::net::{TcpListener, TcpStream};
 use mainspring::{AsyncSignals, Cx, EventLoop, JoinHandle};
 
-const SIGINT: i32 = 2;
-const SIGTERM: i32 = 15;
 /// For a handshake, and for goodbyes.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Who is this many messages behind is thrown out.
@@ -56,17 +55,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".into());
     let event_loop = EventLoop::new()?;
     let cx = event_loop.cx();
-    event_loop.block_on(serve(cx, &address))??;
+    let signals = AsyncSignals::termination(cx)?;
+    event_loop.block_on(serve(cx, &address, &signals))??;
     // The visits are futures that are not done yet: the loop is idle when all have left.
     let timer = cx.set_timeout(PATIENCE, |cx| cx.shutdown())?;
     cx.reference_timer(timer, false)?;
+    let impatient = cx.spawn_local({
+        let cx = cx.clone();
+        async move {
+            if signals.recv().await.is_ok() {
+                cx.shutdown();
+            }
+        }
+    });
+    impatient.reference(false);
     event_loop.run_until_idle()?;
     println!("ended");
     Ok(())
 }
 
-async fn serve(cx: &Cx, address: &str) -> Result<(), Box<dyn Error>> {
-    let signals = AsyncSignals::new(cx, [SIGINT, SIGTERM])?;
+async fn serve(cx: &Cx, address: &str, signals: &AsyncSignals) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(cx, address).await?;
     println!("listening on ws://{}", listener.local_addr()?);
 

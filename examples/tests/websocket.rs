@@ -13,17 +13,16 @@ fn server() -> Server {
     Server::example("websocket", &[])
 }
 
-/// A Python that has the client: that of the variable `PYTHON`, the usual one, or that of the system's packages.
+/// A Python that has the client: that of the variable `PYTHON`, or the usual one.
 fn python() -> Command {
-    let candidates =
-        [env::var("PYTHON").ok(), Some("python3".into()), Some("/usr/bin/python3".into())];
+    let candidates = [env::var("PYTHON").ok(), Some("python3".into())];
     for candidate in candidates.into_iter().flatten() {
         let mut test = Command::new(&candidate);
         if test.args(["-c", "import websockets"]).output().is_ok_and(|it| it.status.success()) {
             return Command::new(candidate);
         }
     }
-    panic!("the websockets of Python are missing: please install the package python3-websockets");
+    panic!("the websockets of Python are missing: please run `python3 -m pip install websockets`");
 }
 
 /// The body of an asynchronous function of Python, with `connect()` to the server.

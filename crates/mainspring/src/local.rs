@@ -8,7 +8,7 @@ use crate::builder::Config;
 use crate::chunk::ChunkQueue;
 use crate::error::{Refusal, SubmitError};
 use crate::fault::{Phase, drop_isolated};
-use crate::future::{COOP, Futures};
+use crate::future::{Coop, Futures};
 use crate::hooks::Hooks;
 use crate::immediate::{ImmediateId, Immediates};
 use crate::io::Watchers;
@@ -49,8 +49,8 @@ pub(crate) struct Local {
     pub(crate) timers: Timers,
     pub(crate) watchers: Watchers,
     pub(crate) futures: Futures,
-    /// How many operations of descriptors the present poll of a future may still do.
-    pub(crate) coop: Cell<u32>,
+    /// What the present poll of a future may still do.
+    pub(crate) coop: Coop,
     pub(crate) registry: Registry,
     pub(crate) rejections: Rejections,
     pub(crate) bridges: Bridges,
@@ -102,7 +102,7 @@ impl Local {
             timers: Timers::new(shared.clock.cached()),
             watchers: Watchers::new(),
             futures: Futures::new(),
-            coop: Cell::new(COOP),
+            coop: Coop::new(),
             registry: Registry::new(),
             rejections: Rejections::new(),
             bridges: Bridges::default(),

@@ -108,7 +108,7 @@ impl Cx {
 
     /// The futures that were woken, up to their budget.
     pub(crate) fn run_futures(&self) {
-        self.0.renew_coop();
+        self.0.coop.renew();
         self.0.wake_deferred();
         if self.0.futures.has_woken() {
             let mut budget = self.0.config.future_budget;

@@ -1098,7 +1098,7 @@ fn destructors_may_use_the_loop_at_its_end(variant: Variant) {
                     let _ = cx.state();
                     cx.shutdown();
                     cx.close();
-                    let _ = LocalPromise::resolve(&cx, 5).then(|_, n: i32| n);
+                    drop(LocalPromise::resolve(&cx, 5).then(|_, n: i32| n));
                 }
                 note.set(true);
             });
@@ -1121,26 +1121,18 @@ fn destructors_may_use_the_loop_at_its_end(variant: Variant) {
 }
 
 /// A future that waits for ever, and when it is dropped spawns such a one, and so on.
-fn spawns_when_dropped(
-    cx: Cx,
-    left: usize,
-    token: Token,
-    tracker: Tracker,
-    said: Log<bool>,
-) -> impl Future<Output = ()> + 'static {
-    async move {
-        let _token = token;
-        let _guard = OnDrop(move || {
-            if left > 0 {
-                let (token, copy) = (tracker.token(), tracker.clone());
-                let next = spawns_when_dropped(cx.clone(), left - 1, token, copy, said.clone());
-                let handle =
-                    cx.spawn_local(Box::pin(next) as std::pin::Pin<Box<dyn Future<Output = ()>>>);
-                said.push(handle.is_finished());
-            }
-        });
-        pending::<()>().await;
-    }
+async fn spawns_when_dropped(cx: Cx, left: usize, token: Token, tracker: Tracker, said: Log<bool>) {
+    let _token = token;
+    let _guard = OnDrop(move || {
+        if left > 0 {
+            let (token, copy) = (tracker.token(), tracker.clone());
+            let next = spawns_when_dropped(cx.clone(), left - 1, token, copy, said.clone());
+            let handle =
+                cx.spawn_local(Box::pin(next) as std::pin::Pin<Box<dyn Future<Output = ()>>>);
+            said.push(handle.is_finished());
+        }
+    });
+    pending::<()>().await;
 }
 
 // spec: BX-1, SD-6
@@ -1222,11 +1214,9 @@ fn a_handle_outlives_the_loop(variant: Variant) {
     drop(event_loop);
     assert_eq!(count.count(), 1, "it is told");
     assert!(done.is_finished() && kept.is_finished() && waits.is_finished());
-    for handle in [&waits] {
-        handle.abort();
-        handle.reference(false);
-        handle.reference(true);
-    }
+    waits.abort();
+    waits.reference(false);
+    waits.reference(true);
     done.abort();
     assert_eq!(result(&mut waits), "terminated");
     let Poll::Ready(Ok(token)) = peek(&mut done) else { panic!("it was done before") };

@@ -1,5 +1,8 @@
 //! Wakers: on any thread, at any time, for as long as anybody keeps them.
 
+// Waking by value is what some of these are about.
+#![allow(clippy::waker_clone_wake)]
+
 mod common;
 #[path = "common/futures.rs"]
 mod futures;
@@ -819,7 +822,7 @@ fn a_wake_from_a_timer(variant: Variant) {
     let (clock, event_loop) = automatic(variant);
     let gate = Gate::new();
     let pass = gate.pass();
-    let mut handle = event_loop.cx().spawn_local(async move { pass.await });
+    let mut handle = event_loop.cx().spawn_local(pass);
     let opened = gate.clone();
     let timer =
         event_loop.cx().set_timeout(Duration::from_secs(3), move |_| opened.open()).unwrap();

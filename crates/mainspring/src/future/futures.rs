@@ -209,7 +209,7 @@ pub(crate) struct Woken(TaskPtr);
 impl Run for Woken {
     #[inline]
     fn run(self, cx: &Cx) {
-        cx.0.renew_coop();
+        cx.0.coop.renew();
         // SAFETY: the loop's thread; it was in the queue and is not done, so the loop has its reference. It
         // is not being polled: the loop runs one callback at a time.
         unsafe { self.0.poll() }

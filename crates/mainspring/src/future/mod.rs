@@ -15,7 +15,7 @@ mod waker;
 mod yield_now;
 
 pub use self::abort::{AbortHandle, AbortOnDrop};
-pub(crate) use self::coop::COOP;
+pub(crate) use self::coop::Coop;
 pub(crate) use self::futures::Futures;
 #[cfg(all(unix, not(loom)))]
 pub(crate) use self::futures::wake_isolated;

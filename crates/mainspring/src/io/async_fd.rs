@@ -130,7 +130,7 @@ impl Registration {
                     Err(error) => Poll::Ready(Err(error)),
                 };
             }
-            if local.is_coop_spent(context) {
+            if local.is_spent(|coop| &coop.operations, context) {
                 return Poll::Pending;
             }
             match operation() {
@@ -142,7 +142,7 @@ impl Registration {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => {
-                    local.spend_coop();
+                    local.spend(|coop| &coop.operations);
                     return Poll::Ready(result);
                 }
             }

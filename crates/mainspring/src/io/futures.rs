@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use futures_io::{AsyncRead, AsyncWrite};
 
 use super::async_fd::AsyncFd;
+use super::ready::Direction;
 
 impl<S: AsFd + 'static> AsyncRead for &AsyncFd<S>
 where
@@ -52,7 +53,13 @@ where
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_write_with(context, |mut source| source.flush())
+        // At once, also if there is no room: most sources have nothing to flush.
+        match self.try_with(Direction::Write, |mut source| source.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.poll_write_with(context, |mut source| source.flush())
+            }
+            result => Poll::Ready(result),
+        }
     }
 
     fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -39,6 +39,9 @@ pub(crate) enum Direction {
     Write,
 }
 
+/// More tasks than this do not poll one direction of a descriptor, unless most of them have given up.
+const MOST_SHARED: usize = 64;
+
 const READ: u8 = 1;
 const WRITE: u8 = 1 << 1;
 const SEEN_END: u8 = 1 << 2;
@@ -134,6 +137,10 @@ impl Ready {
         let waiter = Waiter { ticket: *ticket, waker: waker.clone() };
         let replaced = waiters.borrow_mut().put(waiter);
         drop(replaced);
+        // Who polls and gives up is not known. Those who still wait will ask again.
+        if *ticket == Ticket::SHARED && waiters.borrow().more.len() > MOST_SHARED {
+            self.wake(direction);
+        }
     }
 
     /// Has a task not woken any more.

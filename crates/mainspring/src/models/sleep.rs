@@ -167,7 +167,7 @@ fn a_host_never_waits_through_a_piece_of_work_for_its_guest() {
                 be_guest(&shared.sleep, || shared.work() != seen || shared.sleep.state.is_ending());
             }
         };
-        let end = |shared: &Shared| drop(shared.sleep.terminate(false));
+        let end = |shared: &Shared| _ = shared.sleep.terminate(false);
         race(looper, [Shared::send, end]);
     });
 }

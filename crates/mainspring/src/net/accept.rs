@@ -2,7 +2,7 @@
 //!
 //! | the system says                                   | what happens                                       |
 //! |---------------------------------------------------|----------------------------------------------------|
-//! | the connection was given up, or is not allowed    | the next one is accepted                           |
+//! | the connection was given up, or is not allowed    | the next one is accepted; after many, as below     |
 //! | there is no descriptor or no memory left          | the listener pauses, and then tries again          |
 //! | anything else                                     | it is an error of the listener                     |
 //!
@@ -21,11 +21,16 @@ use crate::io::{AsyncFd, Direction};
 
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// So many in a row are not the connections' fault.
+const MOST_FAILED: u32 = 16;
+
 /// The state of a listener that may have to pause.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     /// Whether something is scarce, and that was said.
     is_warned: Cell<bool>,
+    /// How many connections in a row could not be accepted.
+    failed: Cell<u32>,
 }
 
 impl Patience {
@@ -39,13 +44,18 @@ impl Patience {
         let error = match attempt {
             Ok(accepted) => {
                 self.is_warned.set(false);
+                self.failed.set(0);
                 return Ok(Some(accepted));
             }
             Err(error) => error,
         };
         match Errno::from_io_error(&error) {
-            Some(errno) if is_of_connection(errno) => Ok(None),
-            Some(errno) if is_scarce(errno) => {
+            Some(errno) if is_of_connection(errno) && self.failed.get() < MOST_FAILED => {
+                self.failed.set(self.failed.get() + 1);
+                Ok(None)
+            }
+            Some(errno) if is_scarce(errno) || is_of_connection(errno) => {
+                self.failed.set(0);
                 listener.pause(Direction::Read, PAUSE);
                 if !self.is_warned.replace(true) {
                     log_isolated(|| {
@@ -84,4 +94,15 @@ fn is_of_connection(errno: Errno) -> bool {
 /// Whether the system has not enough of something, which may change. The last one is room in a poller.
 fn is_scarce(errno: Errno) -> bool {
     matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM | Errno::NOSPC)
+}
+
+/// Refuses a socket that does not listen. Accepting would fail for ever.
+pub(super) fn check(listener: &impl AsFd) -> io::Result<()> {
+    if rustix::net::sockopt::socket_acceptconn(listener)? {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "the socket does not listen; call `listen` first",
+    ))
 }

@@ -37,7 +37,8 @@ impl<T: sealed::Sealed + ?Sized> ToAddrs for T {}
 /// A name is looked up on a thread of the loop's [worker pool](Cx::promisify), since the system's way to do so
 /// blocks. An address comes back at once, without one.
 ///
-/// Dropping the future means that nobody wants the answer: a lookup that no worker has begun never will be.
+/// Dropping the future means that nobody wants the answer: a lookup that no worker has begun never will be. One that
+/// was begun goes on, and a [shutdown](crate::Handle::shutdown) waits for it until its deadline.
 ///
 /// # Errors
 ///

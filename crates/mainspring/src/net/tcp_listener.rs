@@ -168,7 +168,7 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// If the loop has terminated, or the system refuses. The listener is closed then.
+    /// If the loop has terminated, the socket does not listen, or the system refuses. The listener is closed then.
     ///
     /// ```
     /// # use mainspring::{Cx, net::TcpListener};
@@ -179,6 +179,7 @@ impl TcpListener {
     /// # Ok(()) }
     /// ```
     pub fn from_std(cx: &Cx, listener: net::TcpListener) -> io::Result<Self> {
+        super::accept::check(&listener)?;
         Self::new(AsyncFd::new(cx, listener))
     }
 
@@ -229,7 +230,7 @@ impl TcpListener {
     ///
     /// A connection that was given up before it could be accepted is skipped. If the process or the system has no
     /// more descriptors or memory, that is logged, and it is tried again after a while: the connections wait in
-    /// the backlog meanwhile.
+    /// the backlog meanwhile. (Only if the poller has no more room, each attempt costs one connection.)
     ///
     /// Cancel safe: if it is dropped, no connection was accepted.
     ///

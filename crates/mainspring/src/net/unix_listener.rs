@@ -92,6 +92,7 @@ impl UnixListener {
     /// # Ok(()) }
     /// ```
     pub fn from_std(cx: &Cx, listener: net::UnixListener) -> io::Result<Self> {
+        super::accept::check(&listener)?;
         let io = AsyncFd::new(cx, listener).map_err(Error::from)?;
         Ok(Self { io, patience: Patience::default() })
     }

@@ -126,7 +126,8 @@ impl UnixStream {
         Ok((Self::from_std(cx, a)?, Self::from_std(cx, b)?))
     }
 
-    /// Makes a stream of the standard library one of the loop, and non-blocking.
+    /// Makes a stream of the standard library one of the loop, and non-blocking. It has to be a stream of bytes
+    /// (`SOCK_STREAM`), not of packets.
     ///
     /// # Errors
     ///

@@ -49,7 +49,8 @@ use crate::{ChildExit, Cx};
 /// # Errors
 ///
 /// As for [`Command::spawn`]: if there is no such program, for example. If the loop has terminated, or the
-/// system refuses the descriptors; a process that was started is killed then.
+/// system refuses the descriptors; a process that was started is killed then. If somebody else has waited for the
+/// process already: a process that ignores SIGCHLD, or waits for just any child, cannot use this.
 ///
 /// ```
 /// use mainspring::{EventLoop, process};
@@ -71,7 +72,10 @@ pub fn spawn(cx: &Cx, command: &mut Command) -> io::Result<Child> {
     let stdout = child.stdout.take().map(OwnedFd::from);
     let stderr = child.stderr.take().map(OwnedFd::from);
     let exit = ChildExit::new(child).map_err(|(error, child)| {
-        orphan::end(child);
+        // One that is gone has been waited for by somebody else, and its number may be a stranger's.
+        if rustix::io::Errno::from_io_error(&error) != Some(rustix::io::Errno::SRCH) {
+            orphan::end(child);
+        }
         error
     })?;
     let mut child = Child::new(cx, exit)?;

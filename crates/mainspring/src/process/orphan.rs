@@ -20,8 +20,9 @@ pub(super) fn adopt(cx: &Cx, exit: ChildExit) {
             cx.unwatch(orphan.as_fd().as_raw_fd());
         }
     };
+    // Edge-triggered: one that is being traced says that it has ended before it can be waited for, and again then.
     // A loop that refuses drops the orphan.
-    let _ = cx.watch(Orphan(Some(exit)), Watch::new().read(ask).unreferenced());
+    let _ = cx.watch(Orphan(Some(exit)), Watch::new().read(ask).edge_triggered().unreferenced());
 }
 
 /// Kills a process that could not be made a source, and waits for it, which does not take long.

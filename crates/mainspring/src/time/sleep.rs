@@ -104,8 +104,8 @@ impl Sleep {
     /// not do so by itself.
     fn is_too_much(&self, context: &Context<'_>) -> bool {
         let Some(cx) = self.handle.0.owner.cx() else { return false };
-        let is_spent = cx.0.is_coop_spent(context);
-        cx.0.spend_coop();
+        let is_spent = cx.0.is_spent(|coop| &coop.sleeps, context);
+        cx.0.spend(|coop| &coop.sleeps);
         is_spent
     }
 

@@ -116,7 +116,7 @@ fn the_executor_spawns_on_the_loop() {
 fn the_timer_has_the_time_of_the_loop() {
     let clock = VirtualClock::new();
     let event_loop = EventLoop::builder().clock(&clock).build().unwrap();
-    let timer = HyperTimer::new(&event_loop.handle());
+    let timer = HyperTimer::new(event_loop.cx());
     assert_eq!(timer.now(), event_loop.cx().now());
     let second = Duration::from_secs(1);
     let mut sleeps =
@@ -144,7 +144,7 @@ fn a_sleep_of_somebody_else_is_replaced() {
     }
     impl hyper::rt::Sleep for Foreign {}
     let event_loop = EventLoop::new().unwrap();
-    let timer = HyperTimer::new(&event_loop.handle());
+    let timer = HyperTimer::new(event_loop.cx());
     let mut sleep: Pin<Box<dyn hyper::rt::Sleep>> = Box::pin(Foreign);
     timer.reset(&mut sleep, timer.now());
     let sleep = pin!(sleep);

@@ -84,7 +84,7 @@ fn an_end_at_any_point_of_a_guests_sleep_makes_it_readable() {
         for point in POINTS {
             for end in [Handle::close, Handle::wake] {
                 let guest = guest(mode);
-                at(&guest, point, move |handle| end(handle));
+                at(&guest, point, end);
                 assert!(is_readable(&guest), "{point:?}");
                 guest.turn().unwrap();
             }

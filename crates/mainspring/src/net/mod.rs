@@ -1,4 +1,11 @@
 //! Sockets and pipes, as futures.
+//!
+//! The types do what their namesakes of the standard library do, and wait without blocking the loop. What is not
+//! said to be otherwise is cancel safe: a future that is dropped has done nothing.
+//!
+//! Buffering, lines and copying are in other crates: with the feature `futures-io`, streams have the traits that
+//! `futures-util`, `futures-lite` and others build on. Options of sockets that are not here can be set with any crate
+//! that takes a borrowed descriptor, since all of these have [`AsFd`](std::os::fd::AsFd).
 
 mod accept;
 mod addr;

@@ -31,6 +31,9 @@ pub trait Stream: sealed::Sealed {}
 
 impl<S: sealed::Sealed> Stream for S {}
 
+/// How much is read at a time of what is read to its end.
+const PART: usize = 8 * 1024;
+
 pub(super) mod sealed {
     use super::*;
 
@@ -65,6 +68,17 @@ pub(super) mod sealed {
                 }
             }
             Ok(())
+        }
+
+        async fn do_read_to_end(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+            let before = bytes.len();
+            let mut part = vec![0; PART];
+            loop {
+                match self.do_read(&mut part).await? {
+                    0 => return Ok(bytes.len() - before),
+                    n => bytes.extend_from_slice(&part[..n]),
+                }
+            }
         }
 
         async fn do_peek(&self, bytes: &mut [u8]) -> io::Result<usize> {
@@ -229,6 +243,24 @@ macro_rules! stream_methods {
             /// ```
             pub async fn read_exact(&self, bytes: &mut [u8]) -> std::io::Result<()> {
                 self.do_read_exact(bytes).await
+            }
+
+            /// Reads until the other side writes no more, and says how much that was. Cancel safe: what was read so
+            /// far is in the vector.
+            ///
+            /// # Errors
+            ///
+            /// As for [`read`](Self::read).
+            ///
+            /// ```
+            #[doc = concat!("# use mainspring::net::", stringify!($Stream), ";")]
+            #[doc = concat!("# async fn f(stream: &", stringify!($Stream), ") -> std::io::Result<()> {")]
+            /// let mut bytes = Vec::new();
+            /// stream.read_to_end(&mut bytes).await?;
+            /// # Ok(()) }
+            /// ```
+            pub async fn read_to_end(&self, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
+                self.do_read_to_end(bytes).await
             }
 
             /// Like [`read`](Self::read), but what was read will be read again. Cancel safe.

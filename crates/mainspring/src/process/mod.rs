@@ -35,7 +35,7 @@ mod orphan;
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 pub use self::child::Child;
 use crate::net::pipe::{Receiver, Sender};
@@ -45,6 +45,8 @@ use crate::{ChildExit, Cx};
 ///
 /// Those of its standard streams that are [`Stdio::piped`](std::process::Stdio::piped) are in the fields of
 /// the [`Child`].
+///
+/// For one whose output is all that is wanted, there is [`output`].
 ///
 /// # Errors
 ///
@@ -92,4 +94,30 @@ pub fn spawn(cx: &Cx, command: &mut Command) -> io::Result<Child> {
             Err(error)
         }
     }
+}
+
+/// Runs a process to its end, and gives what it has written.
+///
+/// If it is dropped, the process is killed.
+///
+/// # Errors
+///
+/// As for [`spawn`] and [`Child::wait_with_output`].
+///
+/// ```
+/// use mainspring::{EventLoop, process};
+/// use std::process::Command;
+///
+/// let event_loop = EventLoop::new()?;
+/// let cx = event_loop.cx();
+/// let output = event_loop.block_on(async {
+///     process::output(cx, Command::new("echo").arg("hello").stdin(std::process::Stdio::null())).await
+/// })??;
+/// assert_eq!(output.stdout, b"hello\n");
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+pub async fn output(cx: &Cx, command: &mut Command) -> io::Result<Output> {
+    let mut child = spawn(cx, command.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
+    child.kill_on_drop(true);
+    child.wait_with_output().await
 }

@@ -52,7 +52,8 @@ pub enum Error {
     },
     /// The deadline of a shutdown passed with work left.
     DeadlineExceeded {
-        /// How many callbacks were queued then. They are dropped without being run.
+        /// How many callbacks were queued then; of a [`LoopGroup`](crate::LoopGroup), how many loops had something
+        /// left. It is dropped without being run.
         left: usize,
     },
     /// The operating system refused.
@@ -101,7 +102,7 @@ impl fmt::Display for Error {
             Self::DeadlineExceeded { left } => {
                 return write!(
                     f,
-                    "the deadline of the shutdown passed with {left} callbacks left, which are dropped; \
+                    "the deadline of the shutdown passed with {left} left, which are dropped; \
                      give it more time to run them"
                 );
             }

@@ -5,8 +5,10 @@
 //! one entry is sent for each poll of a future, and none for one that is done; a future and its output are dropped
 //! once, by the loop's thread, and their memory is freed once, and not used after that, whether the future comes to its
 //! end, is aborted or meets that of the loop while others clone, use and drop its wakers; a wake that comes before
-//! a shutdown is answered; a future that is spawned by another thread while the loop ends settles its promise, and
-//! the function that makes it is dropped once.
+//! a shutdown is answered; a future that other threads abort is dropped once, by the loop's thread, whether it comes to
+//! its end, is aborted by the loop or meets that of the loop meanwhile, the loop does not sleep through that, and there
+//! is one entry for all of them; a future that is spawned by another thread while the loop ends settles its promise,
+//! and the function that makes it is dropped once.
 //!
 //! Up to five preemptions with one other thread, up to three with two, one or two where the loop is ended by
 //! another thread. Bounded: two other threads, two wakes by each.
@@ -579,6 +581,99 @@ fn a_future_that_is_woken_while_another_thread_ends_the_loop_comes_to_an_end() {
             });
         });
     }
+}
+
+/// Other threads abort a future that waits for the loop's own work, which does something with it meanwhile. Each of
+/// them drops its handle after that.
+fn aborted_by(threads: usize, event_loop: &EventLoop, stage: &Stage) -> JoinHandle<Capture> {
+    let join = event_loop.cx().spawn_local(stage.waiting_here(0, &[]));
+    event_loop.turn(NOW).unwrap();
+    for _ in 0..threads {
+        let (abort, work) = (join.abort_handle(), Arc::clone(&stage.work));
+        stage.start(move |_| {
+            work.1.step();
+            abort.abort();
+        });
+    }
+    stage.work.1.step();
+    join
+}
+
+// spec: BX-1, SH-5
+#[test]
+fn a_future_that_another_thread_aborts_is_dropped_once_whatever_becomes_of_it() {
+    let models: [(&str, usize, usize, Act); 8] = [
+        ("future: other aborts, done", 4, 1, complete),
+        ("future: 2 others abort, done", 2, 2, complete),
+        ("future: other aborts, detached", 4, 1, detach),
+        ("future: other aborts, abort", 4, 1, abort),
+        ("future: other aborts, abort a woken one", 3, 1, abort_woken),
+        ("future: other aborts, drop the loop", 3, 1, end),
+        ("future: other aborts, drop the loop, woken", 3, 1, end_woken),
+        ("future: other aborts, shut down", 3, 1, shut_down),
+    ];
+    for (name, preemptions, threads, act) in models {
+        explore(name, Bound::Preemptions(preemptions), move || {
+            with_loop(move |event_loop, stage| {
+                let join = aborted_by(threads, &event_loop, stage);
+                act(event_loop, join, stage);
+            });
+        });
+    }
+}
+
+// spec: BX-1, WK-1, F-2
+#[test]
+fn a_loop_does_not_sleep_through_an_abort_by_another_thread() {
+    for (name, mode) in [
+        ("future: parks, other aborts", FastPathMode::Auto),
+        ("future: polls, other aborts", FastPathMode::Disabled),
+    ] {
+        explore(name, Bound::Preemptions(4), move || {
+            with_loop_in(mode, |event_loop, stage| {
+                let mut join = aborted_by(1, &event_loop, stage);
+                event_loop.run_until_idle().unwrap();
+                assert!(matches!(ask(&mut join), Some(Err(JoinError::Aborted))));
+            });
+        });
+    }
+}
+
+// spec: BX-1, BX-2, SH-5
+#[test]
+fn of_an_abort_a_wake_and_the_end_of_the_loop_by_others_one_decides() {
+    explore("future: other aborts, wake", Bound::Preemptions(1), || {
+        with_loop(|event_loop, stage| {
+            let mut join = event_loop.cx().spawn_local(stage.waiting([1, 0], &[wake]));
+            let abort = join.abort_handle();
+            stage.start(move |_| abort.abort());
+            event_loop.run_until_idle().unwrap();
+            assert!(matches!(ask(&mut join), Some(Ok(_) | Err(JoinError::Aborted))));
+        });
+    });
+    explore("future: other aborts, shutdown", Bound::Preemptions(2), || {
+        with_loop(|event_loop, stage| {
+            let mut join = aborted_by(1, &event_loop, stage);
+            stage.start(|handle| drop(handle.shutdown(Deadline::NEVER)));
+            event_loop.run().unwrap();
+            let told = ask(&mut join);
+            assert!(matches!(told, Some(Err(JoinError::Aborted | JoinError::Terminated))));
+        });
+    });
+}
+
+// spec: BX-1
+#[test]
+fn however_many_threads_abort_a_future_there_is_one_entry() {
+    explore("future: 2 others abort, one entry", Bound::Preemptions(3), || {
+        with_loop(|event_loop, stage| {
+            let mut join = aborted_by(2, &event_loop, stage);
+            stage.join();
+            assert_eq!(stage.entries(), 1, "one for both");
+            event_loop.turn(NOW).unwrap();
+            assert!(matches!(ask(&mut join), Some(Err(JoinError::Aborted))));
+        });
+    });
 }
 
 fn is_terminated(reason: &Rejection) -> bool {

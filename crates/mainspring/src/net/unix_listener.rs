@@ -82,7 +82,7 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// If the loop has terminated, or the system refuses. The listener is closed then.
+    /// If the loop has terminated, the socket does not listen, or the system refuses. The listener is closed then.
     ///
     /// ```
     /// # use mainspring::{Cx, net::UnixListener};

@@ -11,6 +11,10 @@ use crate::io::{AsyncFd, Direction};
 /// The system takes no more pieces than this at a time.
 const MAX_PIECES: usize = 1024;
 
+/// Pieces that are not more than this all together are put together first: to copy them costs less than to have
+/// the system go through them.
+const SMALL: usize = 1024;
+
 /// Elsewhere the sockets are told when they are made.
 #[cfg(not(target_vendor = "apple"))]
 const QUIET: SendFlags = SendFlags::NOSIGNAL;
@@ -70,6 +74,15 @@ pub(super) fn write_vectored<S: AsFd>(
         return write(io, one);
     }
     let asked = pieces.iter().map(|piece| piece.len()).sum();
+    if asked <= SMALL {
+        let mut whole = [0; SMALL];
+        let mut end = 0;
+        for piece in pieces {
+            whole[end..end + piece.len()].copy_from_slice(piece);
+            end += piece.len();
+        }
+        return write(io, &whole[..end]);
+    }
     let done = sendmsg(io.get_ref(), pieces, &mut SendAncillaryBuffer::default(), QUIET)?;
     io.note_stream(Direction::Write, done, asked);
     Ok(done)

@@ -392,7 +392,7 @@ fn an_abort_handle_works_without_the_join_handle(variant: Variant) {
     assert_eq!(log.take(), [true]);
 }
 
-// spec: BX-1, LV-1
+// spec: BX-1, F-24, R9
 fn an_abort_handle_does_not_keep_the_loop_alive(variant: Variant) {
     let event_loop = build(variant);
     let tracker = Tracker::new();

@@ -46,3 +46,10 @@ impl fmt::Display for TimeoutError {
 }
 
 impl error::Error for TimeoutError {}
+
+/// The kind is [`TimedOut`](std::io::ErrorKind::TimedOut).
+impl From<TimeoutError> for std::io::Error {
+    fn from(error: TimeoutError) -> Self {
+        Self::new(std::io::ErrorKind::TimedOut, error)
+    }
+}

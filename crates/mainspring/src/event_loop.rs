@@ -46,7 +46,8 @@ use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
 /// | [`block_on`](Self::block_on) | when a future is done |
 /// | [`turn`](Self::turn) | after one tick |
 ///
-/// Between two of them the state is Running, or Sleeping for a guest: a shutdown that is begun then is carried out by the next
+/// Between two of them the state is Running, or Sleeping for a guest. A shutdown that is begun then is carried out
+/// by the next
 /// one, and nothing that was accepted is lost.
 ///
 /// Dropping the loop terminates it: what is queued is dropped.
@@ -92,13 +93,6 @@ pub struct Turn {
     pub callbacks: u64,
     /// Whether something is queued, so that the next turn would not block.
     pub ready: bool,
-}
-
-/// When a drive of the loop returns, besides at its end.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
-    Terminated,
-    Idle,
 }
 
 impl EventLoop {
@@ -217,12 +211,13 @@ impl EventLoop {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn run(&self) -> Result<(), Error> {
-        self.drive(Until::Terminated)
+        self.drive(Wait::Forever, || false)
     }
 
     /// Drives the loop until nothing is left that could cause a callback: no callback is queued, no
     /// [referenced](Cx::reference_timer) timer waits, no [referenced](Cx::reference_fd) descriptor is
-    /// registered, no [referenced](crate::JoinHandle::reference) future is left, no function given to [`promisify`](Handle::promisify) is waited for, and no
+    /// registered, no [referenced](crate::JoinHandle::reference) future is left, no function given to
+    /// [`promisify`](Handle::promisify) is waited for, and no
     /// [`KeepAlive`](crate::KeepAlive) guard exists. Promises that are pending do not count.
     ///
     /// The loop does not terminate by this, and can be driven again. A task that another thread
@@ -239,7 +234,7 @@ impl EventLoop {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn run_until_idle(&self) -> Result<(), Error> {
-        self.drive(Until::Idle)
+        self.drive(Wait::WhileAlive, || !self.stays_alive())
     }
 
     /// Drives the loop like [`run`](Self::run), and shuts it down when `aborted` says so.
@@ -278,7 +273,7 @@ impl EventLoop {
         }
         let _reset = Reset(&self.cx.0);
         self.cx.0.stop.replace(Some(Box::new(aborted)));
-        self.drive(Until::Terminated)
+        self.drive(Wait::Forever, || false)
     }
 
     /// Drives the loop through one tick, for use inside another loop.
@@ -325,34 +320,16 @@ impl EventLoop {
     }
 
     /// Drives the loop until something is so, or it has terminated.
-    pub(crate) fn drive_until(&self, is_done: impl Fn() -> bool) -> Result<(), Error> {
+    pub(crate) fn drive(&self, wait: Wait, is_done: impl Fn() -> bool) -> Result<(), Error> {
         let driving = self.enter()?;
         let mut result = Ok(());
         while !self.state().is_ending() {
             if is_done() {
-                // A wake that came meanwhile is answered by the return.
-                self.cx.0.shared.take_wake();
-                return result;
-            }
-            self.cx.0.shared.take_wake();
-            result = driving.step(Wait::Forever);
-        }
-        self.cx.finish();
-        result
-    }
-
-    fn drive(&self, until: Until) -> Result<(), Error> {
-        let driving = self.enter()?;
-        let wait = match until {
-            Until::Terminated => Wait::Forever,
-            Until::Idle => Wait::WhileAlive,
-        };
-        let mut result = Ok(());
-        while !self.state().is_ending() {
-            if until == Until::Idle && !self.stays_alive() {
                 if self.state().is_ending() {
                     break;
                 }
+                // A wake that came meanwhile is answered by the return.
+                self.cx.0.shared.take_wake();
                 return result;
             }
             // A wake that comes after this keeps the tick from blocking; whoever asked for it before is

@@ -16,8 +16,9 @@ use std::thread;
 use std::time::Duration;
 
 use common::timers::{automatic, tick};
+use common::wakers::CountingWaker;
 use common::{Log, OnDrop, Tracker, Variant, turn_until_quiet, wait_until_sleeping};
-use futures::{CountingWaker, Gate, SharedGate, build, peek, result, spin, waker};
+use futures::{Gate, SharedGate, build, peek, result, spin, waker};
 use mainspring::{Cx, Error, EventLoop, JoinError, JoinHandle, LocalPromise, PanicPolicy, Promise};
 
 suite! {

@@ -16,11 +16,12 @@ use std::thread;
 use std::time::Duration;
 
 use common::timers::{automatic, elsewhere, manual, tick};
+use common::wakers::CountingWaker;
 use common::{
     Log, OnDrop, SharedLog, Token, Tracker, Variant, panic_of, turn_until_quiet, wait_until,
     wait_until_sleeping,
 };
-use futures::{CountingWaker, Gate, Parts, SharedGate, build, peek, result, show, spin, waker};
+use futures::{Gate, Parts, SharedGate, build, peek, result, show, spin, waker};
 use mainspring::{
     Cx, Deadline, Error, EventLoop, JoinHandle, LocalPromise, LoopState, PanicPolicy, Panicked,
     Promise, PromiseState, Shutdown,

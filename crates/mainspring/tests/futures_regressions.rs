@@ -48,7 +48,7 @@ mod descriptors {
 
     use mainspring::{AsyncFd, Cx};
 
-    use super::futures::CountingWaker;
+    use super::common::wakers::CountingWaker;
     use super::*;
 
     suite! {

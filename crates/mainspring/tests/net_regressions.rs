@@ -4,8 +4,6 @@
 #[path = "common/awaiting.rs"]
 mod awaiting;
 mod common;
-#[path = "common/futures.rs"]
-mod gates;
 #[path = "common/watch.rs"]
 mod watching;
 
@@ -25,8 +23,8 @@ use std::time::Duration;
 
 use awaiting::run;
 use common::timers::{MS, tick};
+use common::wakers::CountingWaker;
 use common::{Variant, turn_until_quiet, wait_until};
-use gates::CountingWaker;
 use mainspring::net::{
     TcpListener, TcpStream, UdpSocket, UnixListener, UnixStream, lookup_host, pipe,
 };

@@ -9,11 +9,12 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use common::wakers::CountingWaker;
 use common::{OnDrop, SharedLog, Tracker, wait_until};
 use mainspring::{
     Cx, Deadline, Error, EventLoop, Handle, LoopState, Promise, PromiseState, WaitError,
 };
-use promising::{Bench, CountingWaker, Oops, PATIENCE, describe, on_a_small_stack, poll};
+use promising::{Bench, Oops, PATIENCE, describe, on_a_small_stack, poll};
 
 /// As many links as a chain may well have; without optimisation so many that a recursion, if there is one,
 /// still overflows a small stack several times over.

@@ -9,9 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use common::turn_until_quiet;
+use common::wakers::CountingWaker;
 use counting::{allocations, bytes, count, counted};
 use mainspring::{EventLoop, Handle, Promise, PromiseState};
-use promising::{CountingWaker, Oops, poll};
+use promising::{Oops, poll};
 
 /// Does something on another thread, which is counted, too.
 fn elsewhere<R: Send>(f: impl FnOnce() -> R + Send) -> R {

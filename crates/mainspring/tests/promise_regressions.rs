@@ -11,12 +11,13 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::wakers::CountingWaker;
 use common::{OnDrop, SharedLog, Tracker, must_return, panic_of, wait_until};
 use mainspring::{
     Cx, Deadline, Diagnostic, EventLoop, LocalPromise, LoopState, Panicked, Promise, PromiseState,
     Shutdown, WaitError,
 };
-use promising::{Bench, CountingWaker, Oops, PATIENCE, describe, poll};
+use promising::{Bench, Oops, PATIENCE, describe, poll};
 
 /// More often than anything is done that is to have an end.
 const FOR_EVER: usize = 1_000_000;

@@ -10,11 +10,12 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
+use common::wakers::CountingWaker;
 use common::{Kind, SharedLog, panic_of};
 use mainspring::{
     Cx, Error, EventLoop, LocalPromise, PanicPolicy, Promise, PromiseId, PromiseState,
 };
-use promising::{Bench, CountingWaker, Oops, PATIENCE, describe, poll};
+use promising::{Bench, Oops, PATIENCE, describe, poll};
 
 /// Notes a text among the reports.
 fn note(reports: &SharedLog<String>, text: &str) -> impl FnOnce(&Cx) + Send + 'static {

@@ -10,12 +10,13 @@ use std::task::{Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::wakers::CountingWaker;
 use common::{SharedLog, Tracker, Variant, turn_until_quiet, wait_until, wait_until_sleeping};
 use mainspring::{
     Deadline, Error, EventLoop, Handle, LocalPromise, LoopState, Promise, PromiseState, Rejection,
     Resolver, WaitError,
 };
-use promising::{Bench, Counted, CountingWaker, Oops, PATIENCE, block_on, describe, poll};
+use promising::{Bench, Counted, Oops, PATIENCE, block_on, describe, poll};
 
 suite! {
     a_resolver_wakes_a_loop_that_sleeps,

@@ -9,6 +9,7 @@ use std::thread;
 
 use super::join::JoinHandle;
 use crate::shared::Shared;
+use crate::tick::Wait;
 use crate::{Error, EventLoop};
 
 impl EventLoop {
@@ -42,7 +43,7 @@ impl EventLoop {
         // SAFETY: the guard, which is dropped before the future is, aborts what is not done: nothing polls it
         // at that time, as the loop is not driven any more. The output is taken out, or dropped with the guard.
         let guard = Guard(unsafe { self.cx().spawn_unchecked(root) });
-        let driven = self.drive_until(|| guard.0.is_finished());
+        let driven = self.drive(Wait::Forever, || guard.0.is_finished());
         match guard.0.take() {
             Some(Ok(Ok(output))) => Ok(output),
             Some(Ok(Err(payload))) => resume_unwind(payload),

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 use mainspring::{EventLoop, JoinError, JoinHandle, PanicPolicy};
 
@@ -179,27 +179,6 @@ pub async fn spin(times: usize) {
         Poll::Pending
     })
     .await;
-}
-
-/// Counts how often it was called.
-#[derive(Default)]
-pub struct CountingWaker(AtomicUsize);
-
-impl Wake for CountingWaker {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-impl CountingWaker {
-    pub fn new() -> (Arc<Self>, Waker) {
-        let this = Arc::<Self>::default();
-        (Arc::clone(&this), this.into())
-    }
-
-    pub fn count(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
 }
 
 /// A future made of two functions: one for its polls, one for its end.

@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod timers;
+pub mod wakers;
 
 use std::any::Any;
 use std::cell::RefCell;

@@ -226,27 +226,6 @@ impl Deref for Bench {
     }
 }
 
-/// Counts how often it was called.
-#[derive(Default)]
-pub struct CountingWaker(AtomicUsize);
-
-impl Wake for CountingWaker {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-impl CountingWaker {
-    pub fn new() -> (Arc<Self>, Waker) {
-        let this = Arc::<Self>::default();
-        (Arc::clone(&this), this.into())
-    }
-
-    pub fn count(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
 pub fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(waker))
 }

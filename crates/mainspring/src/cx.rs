@@ -9,7 +9,7 @@ use crate::error::SubmitError;
 use crate::immediate::ImmediateId;
 use crate::local::Local;
 use crate::shutdown::Deadline;
-use crate::{Handle, LoopState};
+use crate::{Error, Handle, LoopState};
 
 /// The context of a loop, for code on the loop's own thread.
 ///
@@ -186,6 +186,24 @@ impl Cx {
         self.0.clear_immediate(id)
     }
 
+    /// Says whether an immediate keeps the loop alive, as Node's `ref` and `unref`. One that does not is run in
+    /// the next check phase, but the loop may block before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ImmediateNotFound`](crate::Error::ImmediateNotFound) if it has run, or was cleared.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let id = event_loop.cx().set_immediate(|_| unreachable!("nothing waits for it"));
+    /// event_loop.cx().reference_immediate(id, false)?;
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn reference_immediate(&self, id: ImmediateId, referenced: bool) -> Result<(), Error> {
+        self.0.reference_immediate(id, referenced).ok_or(Error::ImmediateNotFound)
+    }
+
     /// Queues a callback for the end of the tick, after everything else: the place to let go of a
     /// resource that callbacks of this tick may still use.
     ///
@@ -245,6 +263,21 @@ impl Cx {
     #[must_use]
     pub fn state(&self) -> LoopState {
         self.0.shared.state()
+    }
+
+    /// Whether something is queued, or something that is referenced may still cause a callback: whether
+    /// [`run_until_idle`](crate::EventLoop::run_until_idle) would go on.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// assert!(!event_loop.cx().is_alive());
+    /// event_loop.cx().set_immediate(|_| ());
+    /// assert!(event_loop.cx().is_alive());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.0.is_alive()
     }
 
     /// The time at which the present tick began. It costs no look at the clock, and does not pass

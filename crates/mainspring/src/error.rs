@@ -27,6 +27,8 @@ pub enum Error {
     NotRunning,
     /// No such timer is alive.
     TimerNotFound,
+    /// No such immediate is queued.
+    ImmediateNotFound,
     /// All timer ids have been used, or are in use.
     TimerIdExhausted,
     /// The deadline cannot be represented.
@@ -77,6 +79,7 @@ impl fmt::Display for Error {
                 "no loop is being driven on this thread; call this from a callback of one"
             }
             Self::TimerNotFound => "no such timer is alive",
+            Self::ImmediateNotFound => "no such immediate is queued",
             Self::TimerIdExhausted => {
                 "all timer ids are in use or used up; clear timers, or build a new loop"
             }

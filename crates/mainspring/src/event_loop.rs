@@ -237,6 +237,25 @@ impl EventLoop {
         self.drive(Wait::WhileAlive, || !self.stays_alive())
     }
 
+    /// Runs a checkpoint, and nothing else: what [`next_tick`](Cx::next_tick) queued and the microtasks, until
+    /// there are neither. For what was queued between two calls that drive the loop, and has to happen before
+    /// the next tick.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().set_immediate(|_| unreachable!("this is no tick"));
+    /// event_loop.cx().queue_microtask(|_| println!("microtask"));
+    /// event_loop.run_microtasks()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn run_microtasks(&self) -> Result<(), Error> {
+        self.enter().map(drop)
+    }
+
     /// Drives the loop like [`run`](Self::run), and shuts it down when `aborted` says so.
     ///
     /// The condition is asked at least once in each tick, also if the tick's work never ends. A loop

@@ -21,6 +21,35 @@ use crate::task::Task;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ImmediateId(u64);
 
+impl ImmediateId {
+    /// The id as a number, for a script engine.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// assert_ne!(event_loop.cx().set_immediate(|_| ()).get(), 0);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The id with this number. Whether there is such an immediate is not asked here.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, ImmediateId};
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let id = event_loop.cx().set_immediate(|_| ());
+    /// assert_eq!(ImmediateId::from_u64(id.get()), id);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn from_u64(number: u64) -> Self {
+        Self(number)
+    }
+}
+
 impl fmt::Display for ImmediateId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -30,26 +59,35 @@ impl fmt::Display for ImmediateId {
 /// The capacity that is kept when the queue becomes empty.
 const KEEP: usize = 1024;
 
+struct Entry {
+    task: Task,
+    is_referenced: bool,
+}
+
 /// The queue. An id is a position in the stream of all immediates of this loop.
 pub(crate) struct Immediates {
     /// Cleared entries stay, empty, until their turn comes.
-    entries: RefCell<VecDeque<Option<Task>>>,
+    entries: RefCell<VecDeque<Option<Entry>>>,
     /// The id of the first entry.
     first: Cell<u64>,
-    /// Entries that were not cleared.
-    alive: Cell<usize>,
+    /// Entries that were not cleared and keep the loop alive.
+    referenced: Cell<usize>,
 }
 
 impl Immediates {
     pub(crate) const fn new() -> Self {
-        Self { entries: RefCell::new(VecDeque::new()), first: Cell::new(1), alive: Cell::new(0) }
+        Self {
+            entries: RefCell::new(VecDeque::new()),
+            first: Cell::new(1),
+            referenced: Cell::new(0),
+        }
     }
 
     pub(crate) fn push(&self, task: Task) -> ImmediateId {
         let mut entries = self.entries.borrow_mut();
         let id = ImmediateId(self.first.get() + entries.len() as u64);
-        entries.push_back(Some(task));
-        self.alive.set(self.alive.get() + 1);
+        entries.push_back(Some(Entry { task, is_referenced: true }));
+        self.referenced.set(self.referenced.get() + 1);
         id
     }
 
@@ -60,12 +98,29 @@ impl Immediates {
         id
     }
 
-    /// Takes the callback out, for the caller to drop.
-    pub(crate) fn clear(&self, id: ImmediateId) -> Option<Task> {
-        let index = usize::try_from(id.0.checked_sub(self.first.get())?).ok()?;
-        let task = self.entries.borrow_mut().get_mut(index)?.take()?;
-        self.alive.set(self.alive.get() - 1);
-        Some(task)
+    fn index(&self, id: ImmediateId) -> Option<usize> {
+        usize::try_from(id.0.checked_sub(self.first.get())?).ok()
+    }
+
+    /// Takes the callback out, for the caller to drop, and tells whether it kept the loop alive.
+    pub(crate) fn clear(&self, id: ImmediateId) -> Option<(Task, bool)> {
+        let entry = self.entries.borrow_mut().get_mut(self.index(id)?)?.take()?;
+        Some(self.give(entry))
+    }
+
+    /// Whether the callback keeps the loop alive. Gives what was so before, if it is still there.
+    pub(crate) fn refer(&self, id: ImmediateId, referenced: bool) -> Option<bool> {
+        let mut entries = self.entries.borrow_mut();
+        let entry = entries.get_mut(self.index(id)?)?.as_mut()?;
+        let before = std::mem::replace(&mut entry.is_referenced, referenced);
+        let count = self.referenced.get() + usize::from(referenced) - usize::from(before);
+        self.referenced.set(count);
+        Some(before)
+    }
+
+    fn give(&self, entry: Entry) -> (Task, bool) {
+        self.referenced.set(self.referenced.get() - usize::from(entry.is_referenced));
+        (entry.task, entry.is_referenced)
     }
 
     /// The id that the next immediate will have: those of now are all below.
@@ -73,8 +128,8 @@ impl Immediates {
         ImmediateId(self.first.get() + self.entries.borrow().len() as u64)
     }
 
-    /// The next callback with an id below `end`.
-    pub(crate) fn pop_before(&self, end: ImmediateId) -> Option<Task> {
+    /// The next callback with an id below `end`, and whether it kept the loop alive.
+    pub(crate) fn pop_before(&self, end: ImmediateId) -> Option<(Task, bool)> {
         let mut entries = self.entries.borrow_mut();
         while self.first.get() < end.0 {
             let entry = entries.pop_front()?;
@@ -82,9 +137,8 @@ impl Immediates {
             if entries.is_empty() && entries.capacity() > KEEP {
                 entries.shrink_to(KEEP);
             }
-            if let Some(task) = entry {
-                self.alive.set(self.alive.get() - 1);
-                return Some(task);
+            if let Some(entry) = entry {
+                return Some(self.give(entry));
             }
         }
         None
@@ -95,8 +149,8 @@ impl Immediates {
         self.entries.borrow().is_empty()
     }
 
-    /// How many were not cleared.
-    pub(crate) fn len(&self) -> usize {
-        self.alive.get()
+    /// How many keep the loop alive.
+    pub(crate) fn referenced(&self) -> usize {
+        self.referenced.get()
     }
 }

@@ -108,6 +108,7 @@ pub mod hyper;
 mod immediate;
 mod inbox;
 mod io;
+mod jobs;
 mod landing;
 mod lane;
 mod local;
@@ -171,6 +172,7 @@ pub use immediate::ImmediateId;
 #[cfg(all(unix, not(loom)))]
 pub use io::AsyncFd;
 pub use io::{Interest, Readiness, RegisterError, Watch, Watcher};
+pub use jobs::{Job, JobQueue, JobQueueId};
 pub use performance::{
     EntryType, MarkOptions, MeasureOptions, MeasurePoint, ObserveOptions, Performance,
     PerformanceEntry, PerformanceError, PerformanceObserver, PerformanceObserverEntryList,

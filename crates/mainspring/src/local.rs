@@ -12,6 +12,7 @@ use crate::future::{Coop, Futures};
 use crate::hooks::Hooks;
 use crate::immediate::{ImmediateId, Immediates};
 use crate::io::Watchers;
+use crate::jobs::Jobs;
 use crate::landing::Landing;
 use crate::lane::Lane;
 use crate::performance::Timeline;
@@ -51,6 +52,7 @@ pub(crate) struct Local {
     pub(crate) futures: Futures,
     /// What the present poll of a future may still do.
     pub(crate) coop: Coop,
+    pub(crate) jobs: Jobs,
     pub(crate) registry: Registry,
     pub(crate) rejections: Rejections,
     pub(crate) bridges: Bridges,
@@ -103,6 +105,7 @@ impl Local {
             watchers: Watchers::new(),
             futures: Futures::new(),
             coop: Coop::new(),
+            jobs: Jobs::default(),
             registry: Registry::new(),
             rejections: Rejections::new(),
             bridges: Bridges::default(),
@@ -185,6 +188,7 @@ impl Local {
         if !self.accepts() {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
+        self.jobs.before_push();
         self.microtasks.push(&self.shared.microtasks, f);
         Ok(())
     }
@@ -195,6 +199,7 @@ impl Local {
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
+        self.jobs.before_push();
         self.microtasks.push(&self.shared.microtasks, f);
     }
 
@@ -221,12 +226,23 @@ impl Local {
     }
 
     pub(crate) fn clear_immediate(&self, id: ImmediateId) -> bool {
-        let task = self.immediates.clear(id);
-        let found = task.is_some();
-        if found {
+        let Some((_task, is_referenced)) = self.immediates.clear(id) else { return false };
+        if is_referenced {
             self.sub_aside();
         }
-        found
+        true
+    }
+
+    pub(crate) fn reference_immediate(&self, id: ImmediateId, referenced: bool) -> Option<()> {
+        match (self.immediates.refer(id, referenced)?, referenced) {
+            (false, true) => {
+                self.tell_host();
+                self.add_aside(1);
+            }
+            (true, false) => self.sub_aside(),
+            _ => {}
+        }
+        Some(())
     }
 
     pub(crate) fn queue_close<F>(&self, f: F)
@@ -263,13 +279,15 @@ impl Local {
     /// Whether a checkpoint would find something to run.
     #[inline]
     pub(crate) fn has_microtasks(&self) -> bool {
-        self.microtasks.is_ready(&self.shared.microtasks) || !self.next_ticks.is_empty()
+        self.microtasks.is_ready(&self.shared.microtasks)
+            || !self.next_ticks.is_empty()
+            || self.jobs.has_jobs()
     }
 
     /// Whether a checkpoint would have something to do.
     #[inline]
     pub(crate) fn needs_checkpoint(&self) -> bool {
-        self.has_microtasks() || !self.rejections.is_empty()
+        self.has_microtasks() || !self.rejections.is_empty() || self.jobs.is_pending()
     }
 
     /// Whether a tick would find something to run that the loop's own thread has queued.
@@ -280,6 +298,7 @@ impl Local {
             shared.external.beside() | shared.internal.beside() | shared.microtasks.beside();
         beside | shared.aside.load(Ordering::Relaxed) != 0
             || !self.rejections.is_empty()
+            || self.jobs.is_pending()
             || self.registry.has_arrivals()
     }
 
@@ -292,6 +311,7 @@ impl Local {
             || self.microtasks.is_ready(&shared.microtasks)
             || shared.aside.load(Ordering::Relaxed) != 0
             || !self.rejections.is_empty()
+            || self.jobs.is_pending()
             || shared.timers.has_commands()
             || shared.io.has_left()
             || self.watchers.has_events()
@@ -339,7 +359,7 @@ impl Local {
         while let Some(task) = self.next_ticks.pop() {
             discard(task);
         }
-        while let Some(task) = self.immediates.pop_before(self.immediates.end()) {
+        while let Some((task, _)) = self.immediates.pop_before(self.immediates.end()) {
             discard(task);
         }
         while let Some(task) = self.closes.pop() {
@@ -355,6 +375,7 @@ impl Local {
         self.watchers.end(shared);
         self.performance.end();
         self.abort_listeners.end();
+        self.jobs.clear();
         self.hooks.clear();
         dropped
     }

@@ -216,7 +216,9 @@ impl Cx {
     /// Whether nothing is queued that the end of the loop has to run.
     fn is_drained(&self) -> bool {
         let local = &*self.0;
-        local.shared.pending() == local.immediates.len() && local.rejections.is_empty()
+        local.shared.pending() == local.immediates.referenced()
+            && local.rejections.is_empty()
+            && !local.jobs.is_pending()
     }
 
     /// Blocks until fewer than `busy` errands are under way, something is queued, or somebody loses patience.

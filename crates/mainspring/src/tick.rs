@@ -169,8 +169,10 @@ impl Cx {
             return;
         }
         self.run_phase(Phase::Check, || {
-            let task = local.immediates.pop_before(end)?;
-            local.sub_aside();
+            let (task, is_referenced) = local.immediates.pop_before(end)?;
+            if is_referenced {
+                local.sub_aside();
+            }
             // SAFETY: the landing gives the task away.
             Some(unsafe { Ready::new(local.landing.put(task)) })
         });
@@ -268,12 +270,17 @@ impl Cx {
                 Some(unsafe { Ready::new(task) })
             });
             local.phase.set(Phase::Microtasks);
-            self.drain_queue(|| local.microtasks.pop(inbox));
+            if local.jobs.is_attached() {
+                self.drain_with_jobs();
+            } else {
+                self.drain_queue(|| local.microtasks.pop(inbox));
+            }
             if local.breached.get() || !local.may_go_on() {
                 return;
             }
             if !local.has_microtasks() {
                 self.report_rejections();
+                self.report_jobs();
             }
         }
     }

@@ -1,0 +1,217 @@
+//! The host of a script: what the operations work on.
+
+use std::any::{Any, TypeId};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use mainspring::{AbortSignal, Cx};
+
+use crate::{Callback, Global, OpError, Options, Output, Value};
+
+/// What a script was stopped by.
+///
+/// ```
+/// assert_eq!(mainspring_js::Limit::Memory.to_string(), "the script is out of memory");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// A callback ran longer than [`Options::callback_time`] allows.
+    CallbackTime(Duration),
+    /// The engine may not allocate more.
+    Memory,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CallbackTime(limit) => {
+                write!(f, "a callback of the script ran for longer than {limit:?}")
+            }
+            Self::Memory => f.write_str("the script is out of memory"),
+        }
+    }
+}
+
+impl std::error::Error for Limit {}
+
+/// An exception that the script did not catch, or a rejection that it did not handle.
+///
+/// ```
+/// let uncaught = mainspring_js::Uncaught {
+///     text: "Error: boom\n    at app.js:1:7".into(),
+///     origin: mainspring_js::Origin::Exception,
+/// };
+/// assert!(uncaught.to_string().starts_with("Error: boom"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uncaught {
+    /// The error as a person would see it, with its stack.
+    pub text: String,
+    /// How it came here.
+    pub origin: crate::Origin,
+}
+
+impl fmt::Display for Uncaught {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Uncaught {}
+
+/// What is counted for a script.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Calls of timers.
+    pub timers: u64,
+    /// Calls of immediates.
+    pub immediates: u64,
+    /// Passes through the queue of `process.nextTick`.
+    pub tick_passes: u64,
+    /// Jobs of the engine: reactions of promises, and microtasks.
+    pub jobs: u64,
+    /// Calls of callbacks that were given to operations.
+    pub callbacks: u64,
+}
+
+/// Called with what begins and what ends; see [`Host::set_observer`].
+pub(crate) type Observer = Rc<dyn Fn(&'static str, Instant, Instant)>;
+
+/// The host of a script. Clones are the same.
+#[derive(Clone)]
+pub struct Host(pub(crate) Rc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) cx: Cx,
+    pub(crate) options: Options,
+    pub(crate) exit: Cell<Option<i32>>,
+    /// When the present callback has to be done.
+    pub(crate) deadline: Cell<Option<Instant>>,
+    pub(crate) stats: Cell<Stats>,
+    pub(crate) observer: RefCell<Option<Observer>>,
+    resources: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
+}
+
+impl Host {
+    pub(crate) fn new(cx: Cx, options: Options) -> Self {
+        Self(Rc::new(Inner {
+            cx,
+            options,
+            exit: Cell::new(None),
+            deadline: Cell::new(None),
+            stats: Cell::new(Stats::default()),
+            observer: RefCell::new(None),
+            resources: RefCell::default(),
+        }))
+    }
+
+    /// The loop.
+    #[must_use]
+    pub fn cx(&self) -> &Cx {
+        &self.0.cx
+    }
+
+    /// The options that the script was given.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// Whether the script was given that.
+    #[must_use]
+    pub fn has(&self, global: Global) -> bool {
+        self.0.options.has(global)
+    }
+
+    /// The code by which the script has ended itself, if it has.
+    #[must_use]
+    pub fn exit_code(&self) -> Option<i32> {
+        self.0.exit.get()
+    }
+
+    /// Where the standard output goes.
+    #[must_use]
+    pub fn stdout(&self) -> &Output {
+        &self.0.options.stdio.out
+    }
+
+    /// Where the standard error goes.
+    #[must_use]
+    pub fn stderr(&self) -> &Output {
+        &self.0.options.stdio.err
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.0.stats.get()
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Stats)) {
+        let mut stats = self.0.stats.get();
+        change(&mut stats);
+        self.0.stats.set(stats);
+    }
+
+    /// Has a function called after each callback of the script with its kind, and when it began and ended.
+    pub fn set_observer(&self, observer: impl Fn(&'static str, Instant, Instant) + 'static) {
+        self.0.observer.replace(Some(Rc::new(observer)));
+    }
+
+    /// Whether the present callback has run for too long. For the interrupt handler of the engine.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.0.deadline.get().is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// State of an operation, one for each type, made when it is first asked for.
+    pub fn resource<T: Any>(&self, make: impl FnOnce() -> T) -> Rc<T> {
+        let known = self.0.resources.borrow().get(&TypeId::of::<T>()).cloned();
+        let any = known.unwrap_or_else(|| {
+            let made: Rc<dyn Any> = Rc::new(make());
+            self.0.resources.borrow_mut().insert(TypeId::of::<T>(), Rc::clone(&made));
+            made
+        });
+        any.downcast().unwrap_or_else(|_| unreachable!("it is listed by its type"))
+    }
+
+    /// Lets go of what operations keep, because the script has ended.
+    pub(crate) fn forget_resources(&self) {
+        let resources = std::mem::take(&mut *self.0.resources.borrow_mut());
+        drop(resources);
+    }
+
+    /// Runs something that blocks on a worker, and gives its result to a callback `(error, value)`, as a task
+    /// of the loop. The loop stays alive meanwhile.
+    pub fn offload(
+        &self,
+        callback: Callback,
+        work: impl FnOnce() -> Result<Value, OpError> + Send + 'static,
+    ) {
+        let cx = self.cx().clone();
+        let done = self.cx().promisify(&AbortSignal::never(), move |_| {
+            Ok::<_, mainspring::Rejection>(work())
+        });
+        let task = async move {
+            let arguments = match done.await {
+                Ok(Ok(value)) => vec![Value::Null, value],
+                Ok(Err(error)) => vec![Value::Error(error)],
+                Err(reason) => vec![Value::Error(OpError::new("Error", reason.to_string()))],
+            };
+            callback.call(&cx, arguments);
+        };
+        // Detached: the callback is told.
+        drop(self.cx().spawn_local(task));
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("exit", &self.0.exit.get()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+"use strict";
+
+// Defines the globals that the embedder chose. What is rarely used is loaded when it is first touched.
+
+const { globals, virtualTime } = host.options();
+
+function define(name, value) {
+  Object.defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
+}
+
+// Node shows functions like setTimeout when the global object is enumerated.
+function show(name, value) {
+  Object.defineProperty(globalThis, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function lazy(names, load) {
+  for (const name of names) {
+    Object.defineProperty(globalThis, name, {
+      get() {
+        const value = load()[name];
+        define(name, value);
+        return value;
+      },
+      set(value) {
+        define(name, value);
+      },
+      enumerable: false,
+      configurable: true,
+    });
+  }
+}
+
+define("global", globalThis);
+Object.defineProperty(globalThis, Symbol.toStringTag, {
+  value: "global",
+  writable: false,
+  enumerable: false,
+  configurable: true,
+});
+
+// The engine's stacks have no first line: Node's begin with the error.
+const inherited = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
+if (inherited?.get) {
+  const { get, set } = inherited;
+  Object.defineProperty(Error.prototype, "stack", {
+    get() {
+      const frames = get.call(this);
+      if (typeof frames !== "string") return frames;
+      let head;
+      try {
+        head = Error.prototype.toString.call(this);
+      } catch {
+        head = "Error";
+      }
+      if (frames.startsWith(head)) return frames;
+      return `${head}\n${frames}`.trimEnd();
+    },
+    set,
+    enumerable: false,
+    configurable: true,
+  });
+}
+
+const tasks = require("internal/task_queues");
+const timers = require("internal/timers");
+
+if (globals.timers) {
+  for (const name of ["clearImmediate", "setImmediate", "clearInterval", "clearTimeout", "setInterval", "setTimeout"]) {
+    show(name, timers[name]);
+  }
+  show("queueMicrotask", tasks.queueMicrotask);
+}
+if (globals.console) lazy(["console"], () => ({ console: require("console") }));
+if (globals.process) {
+  lazy(["process"], () => ({ process: require("process") }));
+  lazy(["Buffer"], () => require("buffer"));
+}
+if (globals.events) {
+  lazy(["Event", "CustomEvent", "EventTarget"], () => require("internal/event_target"));
+  lazy(["DOMException"], () => require("internal/dom_exception"));
+}
+if (globals.abort) lazy(["AbortController", "AbortSignal"], () => require("internal/abort"));
+if (globals.performance) {
+  lazy(
+    [
+      "performance", "Performance", "PerformanceEntry", "PerformanceMark", "PerformanceMeasure",
+      "PerformanceObserver", "PerformanceObserverEntryList",
+    ],
+    () => require("internal/performance"),
+  );
+}
+if (globals.structuredClone) lazy(["structuredClone"], () => require("internal/structured_clone"));
+if (globals.encoding) {
+  lazy(["TextEncoder", "TextDecoder"], () => require("internal/encoding"));
+  lazy(["atob", "btoa"], () => require("internal/base64"));
+}
+if (globals.url) lazy(["URL", "URLSearchParams"], () => require("internal/url"));
+if (globals.crypto) lazy(["crypto", "Crypto"], () => require("internal/crypto"));
+if (globals.mainspring) lazy(["mainspring"], () => ({ mainspring: require("internal/mainspring") }));
+
+// What this runtime does not have says so, instead of being undefined.
+lazy(
+  [
+    "WebAssembly", "fetch", "Headers", "Request", "Response", "FormData", "ReadableStream", "WritableStream",
+    "TransformStream",
+  ],
+  () => require("internal/absent"),
+);
+
+if (virtualTime) require("internal/virtual_date");
+
+host.setEntries({
+  timer: timers.runTimer,
+  immediate: timers.runImmediate,
+  ticks: tasks.runTicks,
+  rejections: tasks.runRejections,
+  uncaught(error, origin) {
+    return require("internal/uncaught").onUncaught(error, origin);
+  },
+  beforeExit() {
+    require("internal/process").emitBeforeExit();
+  },
+  exit() {
+    return require("internal/process").emitExit();
+  },
+});

@@ -1,0 +1,66 @@
+"use strict";
+
+const { codeError } = require("internal/errors");
+
+const kindOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
+
+// Fills a view or a part of it with random bytes.
+function fillRandom(view, offset = 0, size = view.byteLength - offset) {
+  if (size > 0) new Uint8Array(view.buffer, view.byteOffset + offset, size).set(host.randomBytes(size));
+}
+
+const secret = {};
+
+class Crypto {
+  #brand;
+
+  constructor(key) {
+    if (key !== secret) throw codeError(TypeError, "ERR_ILLEGAL_CONSTRUCTOR", "Illegal constructor");
+    this.#brand = key;
+  }
+
+  static #check(self) {
+    if (typeof self !== "object" || self === null || !(#brand in self)) {
+      throw codeError(TypeError, "ERR_INVALID_THIS", 'Value of "this" must be of type Crypto');
+    }
+  }
+
+  get subtle() {
+    Crypto.#check(this);
+    throw domException("crypto.subtle is not supported", "NotSupportedError");
+  }
+
+  getRandomValues(array) {
+    Crypto.#check(this);
+    if (arguments.length < 1) {
+      const message = "Failed to execute 'getRandomValues' on 'Crypto': 1 argument required, but only 0 present.";
+      throw Object.assign(new TypeError(message), { code: "ERR_MISSING_ARGS" });
+    }
+    const kind = kindOf.call(array);
+    if (kind === undefined || kind.startsWith("Float")) {
+      throw domException("The data argument must be an integer-type TypedArray", "TypeMismatchError");
+    }
+    if (array.byteLength > 65536) {
+      throw domException("The requested length exceeds 65,536 bytes", "QuotaExceededError");
+    }
+    fillRandom(array);
+    return array;
+  }
+
+  randomUUID() {
+    Crypto.#check(this);
+    return host.randomUuid();
+  }
+}
+
+function domException(message, name) {
+  const { DOMException } = require("internal/dom_exception");
+  return new DOMException(message, name);
+}
+
+for (const key of ["subtle", "getRandomValues", "randomUUID"]) {
+  Object.defineProperty(Crypto.prototype, key, { enumerable: true });
+}
+Object.defineProperty(Crypto.prototype, Symbol.toStringTag, { value: "Crypto", configurable: true });
+
+module.exports = { Crypto, crypto: new Crypto(secret), fillRandom };

@@ -1,0 +1,950 @@
+"use strict";
+
+const { details } = host;
+const custom = Symbol.for("nodejs.util.inspect.custom");
+const { getPrototypeOf, hasOwn, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols } = Object;
+
+const defaults = Object.seal({
+  showHidden: false,
+  depth: 2,
+  colors: false,
+  customInspect: true,
+  showProxy: false,
+  maxArrayLength: 100,
+  maxStringLength: 10000,
+  breakLength: 80,
+  compact: 3,
+  sorted: false,
+  getters: false,
+  numericSeparator: false,
+});
+
+// Constructors of the language: their prototypes end a list of inherited properties.
+const builtinNames = new Set(
+  ("Object Function Array Number Boolean String Symbol Date Promise RegExp Error AggregateError EvalError " +
+    "RangeError ReferenceError SyntaxError TypeError URIError ArrayBuffer SharedArrayBuffer DataView " +
+    "Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array Float32Array Float64Array " +
+    "Uint8ClampedArray BigUint64Array BigInt64Array Map Set WeakMap WeakSet WeakRef Proxy BigInt " +
+    "FinalizationRegistry").split(" "),
+);
+
+// -- text --------------------------------------------------------------------------------------------
+
+const unescaped = /^[^\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]*$/;
+const toEscape = /[\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]/gu;
+const shortEscapes = { "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "\\": "\\\\", "'": "\\'" };
+
+function escapeChar(char) {
+  if (shortEscapes[char]) return shortEscapes[char];
+  const code = char.charCodeAt(0);
+  return code > 0xff ? `\\u${code.toString(16)}` : `\\x${code.toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+function escape(text) {
+  return text.replace(toEscape, escapeChar);
+}
+
+// The first quote that needs no escaping: single, double, backtick.
+function quote(text) {
+  if (unescaped.test(text)) return `'${text}'`;
+  let mark = "'";
+  if (text.includes("'")) {
+    if (!text.includes('"')) mark = '"';
+    else if (!text.includes("`") && !text.includes("${")) mark = "`";
+  }
+  if (mark === "'") return `'${escape(text)}'`;
+  return mark + text.replace(toEscape, (char) => (char === "'" ? char : escapeChar(char))) + mark;
+}
+
+function plural(count, word) {
+  return `${count} ${word}${count > 1 ? "s" : ""}`;
+}
+
+function visibleLength(ctx, text) {
+  return ctx.colors ? text.replace(/\u001b\[\d\d?m/g, "").length : text.length;
+}
+
+function withSeparators(digits) {
+  return !/^-?\d+$/.test(digits) ? digits : digits.replace(/\B(?=(\d{3})+$)/g, "_");
+}
+
+function formatNumber(number, separated) {
+  if (!separated) return Object.is(number, -0) ? "-0" : String(number);
+  const [whole, fraction] = String(number).split(".");
+  if (fraction === undefined || Number.isInteger(number)) return withSeparators(String(number));
+  return `${withSeparators(whole)}.${fraction.replace(/.{3}(?=.)/g, "$&_")}`;
+}
+
+function formatBigInt(number, separated) {
+  return `${separated ? withSeparators(String(number)) : number}n`;
+}
+
+function formatString(ctx, text, stylize) {
+  let rest = "";
+  if (text.length > ctx.maxStringLength) {
+    rest = `... ${plural(text.length - ctx.maxStringLength, "more character")}`;
+    text = text.slice(0, ctx.maxStringLength);
+  }
+  if (ctx.compact !== true && text.length > 16 && text.length > ctx.breakLength - ctx.indent - 4) {
+    const lines = text.match(/[^\n]*\n|[^\n]+/g).map((line) => stylize(quote(line), "string"));
+    return lines.join(` +\n${" ".repeat(ctx.indent + 2)}`) + rest;
+  }
+  return stylize(quote(text), "string") + rest;
+}
+
+function formatPrimitive(ctx, value, stylize) {
+  switch (typeof value) {
+    case "string":
+      return formatString(ctx, value, stylize);
+    case "number":
+      return stylize(formatNumber(value, ctx.numericSeparator), "number");
+    case "bigint":
+      return stylize(formatBigInt(value, ctx.numericSeparator), "bigint");
+    case "symbol":
+      return stylize(value.toString(), "symbol");
+    case "object":
+      return stylize("null", "null");
+    default:
+      return stylize(String(value), typeof value);
+  }
+}
+
+function plainStyle(text) {
+  return text;
+}
+
+function colorStyle(text, style) {
+  const color = inspect.colors[inspect.styles[style]];
+  return color === undefined ? text : `\u001b[${color[0]}m${text}\u001b[${color[1]}m`;
+}
+
+// -- names -------------------------------------------------------------------------------------------
+
+function isInstance(value, constructor) {
+  try {
+    return value instanceof constructor;
+  } catch {
+    return false;
+  }
+}
+
+function isError(value) {
+  return details(value)?.[0] === "Error" || isInstance(value, Error);
+}
+
+function internalName(value) {
+  if (typeof value === "function") return "Function";
+  if (Array.isArray(value)) return "Array";
+  const [kind, name] = details(value) ?? ["Object"];
+  return kind === "TypedArray" || kind === "Boxed" ? name : kind;
+}
+
+// The name of the nearest constructor that the value is an instance of; null without any prototype.
+// With `inherited`, the properties of the prototypes passed on the way are added to it.
+function constructorName(ctx, value, level, inherited) {
+  for (let object = value; object !== null; object = getPrototypeOf(object)) {
+    const constructor = getOwnPropertyDescriptor(object, "constructor")?.value;
+    if (typeof constructor !== "function" || constructor.name === "" || !isInstance(value, constructor)) continue;
+    const { name } = constructor;
+    if (inherited && (object !== getPrototypeOf(value) || !builtinNames.has(name))) {
+      addInherited(ctx, value, object === value ? object : getPrototypeOf(value), level, inherited);
+    }
+    return String(name);
+  }
+  const prototype = getPrototypeOf(value);
+  if (prototype === null) return null;
+  const name = internalName(value);
+  if (level > ctx.depth && ctx.depth !== null) return `${name} <Complex prototype>`;
+  const parent = constructorName(ctx, prototype, level + 1, inherited);
+  if (parent !== null) return `${name} <${parent}>`;
+  const shown = inspect(prototype, { ...userOptions(ctx), customInspect: false, depth: -1 });
+  return `${name} <${shown}>`;
+}
+
+function addInherited(ctx, value, object, level, output) {
+  const seen = new Set(Reflect.ownKeys(value));
+  for (let steps = 0; steps < 3 && object !== null; steps++, object = getPrototypeOf(object)) {
+    const constructor = getOwnPropertyDescriptor(object, "constructor")?.value;
+    if (typeof constructor === "function" && builtinNames.has(constructor.name)) return;
+    ctx.seen.push(value);
+    for (const key of Reflect.ownKeys(object)) {
+      if (key === "constructor" || seen.has(key)) continue;
+      const property = getOwnPropertyDescriptor(object, key);
+      if (typeof property.value === "function") continue;
+      seen.add(key);
+      const text = formatProperty(ctx, value, key, level, false, property);
+      output.push(ctx.colors ? `\u001b[2m${text}\u001b[22m` : text);
+    }
+    ctx.seen.pop();
+  }
+}
+
+// How the output begins: constructor, size and tag.
+function prefix({ name, tag }, fallback, size = "") {
+  const known = name === null ? `[${fallback}${size}: null prototype] ` : `${name}${size} `;
+  return tag !== "" && tag !== (name ?? fallback) ? `${known}[${tag}] ` : known;
+}
+
+function isClass(source) {
+  if (!source.startsWith("class") || !source.endsWith("}")) return false;
+  const rest = source.slice(5, -1);
+  if (!rest.slice(0, rest.indexOf("{")).includes("(")) return rest.includes("{");
+  return /^\s+[^({]*\{/.test(rest.replace(/\/\/.*|\/\*[^]*?\*\//g, ""));
+}
+
+const functionKinds = [
+  [getPrototypeOf(async function* () {}), "AsyncGeneratorFunction"],
+  [getPrototypeOf(function* () {}), "GeneratorFunction"],
+  [getPrototypeOf(async () => {}), "AsyncFunction"],
+];
+
+function functionKind(value) {
+  const found = functionKinds.find(([prototype]) => Object.prototype.isPrototypeOf.call(prototype, value));
+  return found ? found[1] : "Function";
+}
+
+function functionBase(value, { name, tag }) {
+  const label = tag !== "" && tag !== name ? ` [${tag}]` : "";
+  if (isClass(Function.prototype.toString.call(value))) {
+    let text = `[class ${(hasOwn(value, "name") && value.name) || "(anonymous)"}`;
+    if (name !== "Function" && name !== null) text += ` [${name}]`;
+    text += label;
+    if (name === null) return `${text} extends [null prototype]]`;
+    const parent = getPrototypeOf(value).name;
+    return `${text}${parent ? ` extends ${parent}` : ""}]`;
+  }
+  const kind = functionKind(value);
+  let text = `[${kind}${name === null ? " (null prototype)" : ""}`;
+  text += value.name === "" ? " (anonymous)]" : `: ${value.name}]`;
+  if (name !== kind && name !== null) text += ` ${name}`;
+  return text + label;
+}
+
+// -- errors ------------------------------------------------------------------------------------------
+
+function stackOf(error) {
+  return error.stack ? String(error.stack) : Error.prototype.toString.call(error);
+}
+
+// Puts the class before a stack that tells only the name.
+function improveStack(stack, info, name) {
+  const { length } = name;
+  const named =
+    name.endsWith("Error") &&
+    stack.startsWith(name) &&
+    (stack.length === length || stack[length] === ":" || stack[length] === "\n");
+  if (info.name === null) {
+    const start = /^([A-Z][a-z_ A-Z0-9[\]()-]+)(?::|\n\s+at)/.exec(stack) ?? /^([a-z_A-Z0-9-]*Error)$/.exec(stack);
+    return prefix(info, "Error").slice(0, -1) + stack.slice(start?.[1].length ?? 0);
+  }
+  const known = prefix(info, "Error").slice(0, -1);
+  if (!named || known === name) return stack;
+  return `${known}${known.includes(name) ? "" : ` [${name}]`}${stack.slice(length)}`;
+}
+
+// The frames, those that the cause has as well left out.
+function frames(ctx, error, text) {
+  const lines = text.split("\n");
+  const cause = error.cause != null && typeof error.cause === "object" && isError(error.cause) && error.cause;
+  if (!cause) return lines;
+  const causeStack = stackOf(cause);
+  const start = causeStack.indexOf("\n    at");
+  if (start === -1) return lines;
+  const [length, at] = commonRun(lines, causeStack.slice(start + 1).split("\n"));
+  if (length > 3) {
+    const note = `    ... ${length - 2} lines matching cause stack trace ...`;
+    lines.splice(at + 1, length - 2, ctx.stylize(note, "undefined"));
+  }
+  return lines;
+}
+
+function commonRun(lines, others) {
+  for (let at = 0; at < lines.length - 3; at++) {
+    const start = others.indexOf(lines[at]);
+    if (start === -1) continue;
+    const rest = others.length - start;
+    let length = 1;
+    while (length < rest && lines[at + length] === others[start + length]) length++;
+    if (length > 3) return [length, at];
+  }
+  return [0, 0];
+}
+
+// Greys out what is not the script's own: builtin modules, and the working directory.
+function colorFrame(ctx, line, cwd) {
+  if (/[( ]node:[^)]*\)?$/.test(line)) return ctx.stylize(line, "undefined");
+  line = line.replace(/(?<=[/\\]node_modules[/\\])(?:@[^/\\]+[/\\])?[^/\\]+/g, (name) => ctx.stylize(name, "module"));
+  const at = line.indexOf(`${cwd}/`);
+  if (at === -1) return line;
+  let start = line.slice(0, at).endsWith("file://") ? at - 7 : at;
+  let end = "";
+  if (line[start - 1] === "(" && line.endsWith(")")) {
+    start--;
+    line = line.slice(0, -1);
+    end = ctx.stylize(")", "undefined");
+  }
+  const rest = at + cwd.length + 1;
+  return line.slice(0, start) + ctx.stylize(line.slice(start, rest), "undefined") + line.slice(rest) + end;
+}
+
+function errorBase(ctx, error, info) {
+  const { keys } = info;
+  const name = error.name != null ? String(error.name) : "Error";
+  let stack = stackOf(error);
+  if (!ctx.showHidden) {
+    // What the stack tells need not be told again.
+    for (const key of ["name", "message", "stack"]) {
+      const index = keys.indexOf(key);
+      if (index !== -1 && stack.includes(String(error[key]))) keys.splice(index, 1);
+    }
+  }
+  if ("cause" in error && !keys.includes("cause")) keys.push("cause");
+  if (Array.isArray(error.errors) && !keys.includes("errors")) keys.push("errors");
+  stack = improveStack(stack, info, name);
+  const at = error.message ? stack.indexOf(error.message) : -1;
+  const start = stack.indexOf("\n    at", at === -1 ? 0 : at + error.message.length);
+  if (start === -1) {
+    stack = `[${stack}]`;
+  } else {
+    let lines = frames(ctx, error, stack.slice(start + 1));
+    if (ctx.colors) {
+      const cwd = host.cwd();
+      lines = lines.map((line) => colorFrame(ctx, line, cwd));
+    }
+    stack = `${stack.slice(0, start)}\n${lines.join("\n")}`;
+  }
+  return ctx.indent === 0 ? stack : stack.replaceAll("\n", `\n${" ".repeat(ctx.indent)}`);
+}
+
+// -- contents ----------------------------------------------------------------------------------------
+
+function limit(ctx, size) {
+  return Math.min(Math.max(0, ctx.maxArrayLength), size);
+}
+
+function pushRest(output, rest) {
+  if (rest > 0) output.push(`... ${plural(rest, "more item")}`);
+  return output;
+}
+
+function indented(ctx, format) {
+  ctx.indent += 2;
+  const text = format();
+  ctx.indent -= 2;
+  return text;
+}
+
+function arrayItems(ctx, value, level) {
+  const output = [];
+  const { length } = value;
+  const shown = limit(ctx, length);
+  let index = 0;
+  while (index < length && output.length < shown && hasOwn(value, index)) {
+    output.push(formatProperty(ctx, value, index++, level, true));
+  }
+  if (index === length || output.length === shown) return pushRest(output, length - index);
+  // From the first hole on, only the keys that exist are visited.
+  const gap = (size) => output.push(ctx.stylize(`<${plural(size, "empty item")}>`, "undefined"));
+  const keys = Object.keys(value);
+  for (let at = index; at < keys.length && output.length < shown; at++) {
+    const key = Number(keys[at]);
+    if (!isIndex(keys[at])) break;
+    if (key !== index) {
+      gap(key - index);
+      index = key;
+      if (output.length === shown) break;
+    }
+    output.push(formatProperty(ctx, value, keys[at], level, true));
+    index++;
+  }
+  if (output.length < shown && index < length) gap(length - index);
+  else pushRest(output, length - index);
+  return output;
+}
+
+function typedArrayItems(ctx, value, level, info) {
+  const output = [];
+  const { length } = info.accessors;
+  const shown = limit(ctx, length);
+  const format = typeof value[0] === "bigint" ? formatBigInt : formatNumber;
+  const style = typeof value[0];
+  for (let index = 0; index < shown; index++) {
+    output.push(ctx.stylize(format(value[index], ctx.numericSeparator), style));
+  }
+  pushRest(output, length - shown);
+  if (ctx.showHidden) {
+    for (const key of ["BYTES_PER_ELEMENT", "length", "byteLength", "byteOffset", "buffer"]) {
+      output.push(`[${key}]: ${indented(ctx, () => formatValue(ctx, info.accessors[key], level, true))}`);
+    }
+  }
+  return output;
+}
+
+function setItems(ctx, value, level) {
+  const output = [];
+  const size = setSize.call(value);
+  const shown = limit(ctx, size);
+  for (const item of Set.prototype.values.call(value)) {
+    if (output.length === shown) break;
+    output.push(indented(ctx, () => formatValue(ctx, item, level)));
+  }
+  return pushRest(output, size - shown);
+}
+
+function mapItems(ctx, value, level) {
+  const output = [];
+  const size = mapSize.call(value);
+  const shown = limit(ctx, size);
+  for (const [key, item] of Map.prototype.entries.call(value)) {
+    if (output.length === shown) break;
+    output.push(
+      indented(ctx, () => `${formatValue(ctx, key, level)} => ${formatValue(ctx, item, level)}`),
+    );
+  }
+  return pushRest(output, size - shown);
+}
+
+function promiseItems(ctx, value, level, info) {
+  const [, state, result] = info.details;
+  if (state === "pending") return [ctx.stylize("<pending>", "special")];
+  const text = indented(ctx, () => formatValue(ctx, result, level));
+  return [state === "rejected" ? `${ctx.stylize("<rejected>", "special")} ${text}` : text];
+}
+
+function unknownItems(ctx) {
+  return [ctx.stylize("<items unknown>", "special")];
+}
+
+function bufferItems(ctx, value) {
+  let bytes;
+  try {
+    bytes = new Uint8Array(value);
+  } catch {
+    return [ctx.stylize("(detached)", "special")];
+  }
+  const shown = limit(ctx, bytes.length);
+  const hex = Array.from(bytes.subarray(0, shown), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  const rest = bytes.length > shown ? ` ... ${plural(bytes.length - shown, "more byte")}` : "";
+  return [`${ctx.stylize("[Uint8Contents]", "special")}: <${hex}${rest}>`];
+}
+
+function namespaceItems(ctx, value, level, info) {
+  const output = info.keys.map((key) => {
+    try {
+      return formatProperty(ctx, value, key, level, false);
+    } catch (error) {
+      if (!(error instanceof ReferenceError)) throw error;
+      return `${formatKey(ctx, key, true)}: ${ctx.stylize("<uninitialized>", "special")}`;
+    }
+  });
+  info.keys.length = 0;
+  return output;
+}
+
+// -- kinds of objects --------------------------------------------------------------------------------
+
+const typedArrayPrototype = getPrototypeOf(Uint8Array.prototype);
+const getter = (prototype, name) => getOwnPropertyDescriptor(prototype, name).get;
+const mapSize = getter(Map.prototype, "size");
+const setSize = getter(Set.prototype, "size");
+
+// Each kind fills in how its objects look, or returns all there is to show of one.
+const kinds = {
+  Array(ctx, value, info) {
+    const head = info.name !== "Array" || info.tag !== "" ? prefix(info, "Array", `(${value.length})`) : "";
+    asList(info, head, arrayItems);
+    if (value.length === 0 && info.bare) return `${head}[]`;
+  },
+  TypedArray(ctx, value, info) {
+    const [, type] = info.details;
+    info.accessors = { BYTES_PER_ELEMENT: globalThis[type].BYTES_PER_ELEMENT };
+    for (const key of ["length", "byteLength", "byteOffset", "buffer"]) {
+      info.accessors[key] = getter(typedArrayPrototype, key).call(value);
+    }
+    const { length } = info.accessors;
+    const head = prefix(info, type, `(${length})`);
+    asList(info, head, typedArrayItems);
+    if (value.length === 0 && info.bare && !ctx.showHidden) return `${head}[]`;
+  },
+  Set(ctx, value, info) {
+    const size = setSize.call(value);
+    asSized(info, "Set", size, setItems);
+    if (size === 0 && info.bare) return `${info.open}}`;
+  },
+  Map(ctx, value, info) {
+    const size = mapSize.call(value);
+    asSized(info, "Map", size, mapItems);
+    if (size === 0 && info.bare) return `${info.open}}`;
+  },
+  MapIterator: iterator("Map"),
+  SetIterator: iterator("Set"),
+  Arguments(ctx, value, info) {
+    info.open = "[Arguments] {";
+    if (info.bare) return "[Arguments] {}";
+  },
+  Function(ctx, value, info) {
+    info.base = functionBase(value, info);
+    if (info.bare) return ctx.stylize(info.base, "special");
+  },
+  RegExp(ctx, value, info) {
+    return asText(ctx, info, "RegExp", RegExp.prototype.toString.call(info.name === null ? new RegExp(value) : value));
+  },
+  Date(ctx, value, info) {
+    const time = Date.prototype.getTime.call(value);
+    const text = Number.isNaN(time) ? "Invalid Date" : Date.prototype.toISOString.call(value);
+    return asText(ctx, info, "Date", text);
+  },
+  Error(ctx, value, info) {
+    info.base = errorBase(ctx, value, info);
+    if (info.keys.length === 0 && info.inherited.length === 0) return info.base;
+  },
+  ArrayBuffer: arrayBuffer,
+  SharedArrayBuffer: arrayBuffer,
+  DataView(ctx, value, info) {
+    info.open = `${prefix(info, "DataView")}{`;
+    info.keys.unshift("byteLength", "byteOffset", "buffer");
+  },
+  Promise(ctx, value, info) {
+    info.open = `${prefix(info, "Promise")}{`;
+    info.items = promiseItems;
+  },
+  WeakSet(ctx, value, info) {
+    info.open = `${prefix(info, "WeakSet")}{`;
+    info.items = unknownItems;
+  },
+  WeakMap(ctx, value, info) {
+    info.open = `${prefix(info, "WeakMap")}{`;
+    info.items = unknownItems;
+  },
+  Module(ctx, value, info) {
+    info.open = `${prefix(info, "Module")}{`;
+    info.items = namespaceItems;
+  },
+  Boxed(ctx, value, info) {
+    const [, type] = info.details;
+    const { name, tag, keys } = info;
+    const primitive = globalThis[type].prototype.valueOf.call(value);
+    if (type === "String") keys.splice(0, primitive.length);
+    let text = `[${type}`;
+    if (name !== type) text += name === null ? " (null prototype)" : ` (${name})`;
+    text += `: ${formatPrimitive(ctx, primitive, plainStyle)}]`;
+    if (tag !== "" && tag !== name) text += ` [${tag}]`;
+    info.base = text;
+    if (keys.length === 0 && info.inherited.length === 0) return ctx.stylize(text, type.toLowerCase());
+  },
+  Object(ctx, value, info) {
+    const { name, tag, bare } = info;
+    if (bare && info.details?.[0] === "External") return ctx.stylize("[External]", "special");
+    if (name !== "Object" || tag !== "") info.open = `${prefix(info, "Object")}{`;
+    if (bare) return `${info.open}}`;
+  },
+};
+
+function asList(info, head, items) {
+  Object.assign(info, { open: `${head}[`, close: "]", isList: true, items });
+}
+
+function asSized(info, fallback, size, items) {
+  info.open = `${prefix(info, fallback, `(${size})`)}{`;
+  info.items = items;
+}
+
+function asText(ctx, info, type, text) {
+  const head = prefix(info, type);
+  info.base = head === `${type} ` ? text : head + text;
+  return info.bare || (info.tooDeep && type === "RegExp") ? ctx.stylize(info.base, type.toLowerCase()) : undefined;
+}
+
+function arrayBuffer(ctx, value, info) {
+  info.open = `${prefix(info, info.details[0])}{`;
+  // A view shows the contents itself.
+  if (info.inView && info.bare) {
+    return `${info.open} byteLength: ${ctx.stylize(formatNumber(value.byteLength), "number")} }`;
+  }
+  info.keys.unshift("byteLength");
+  if (!info.inView) info.items = bufferItems;
+}
+
+function iterator(type) {
+  return (ctx, value, info) => {
+    const own = `${type} Iterator`;
+    info.open = `[${info.tag === "" || info.tag === own ? own : `${info.tag}] [${own}`}] {`;
+    info.items = unknownItems;
+  };
+}
+
+function isIndex(key) {
+  return /^(0|[1-9]\d{0,9})$/.test(key) && key < 4294967295;
+}
+
+function ownKeys(value, showHidden, onlyNames) {
+  let keys;
+  if (showHidden) {
+    keys = getOwnPropertyNames(value);
+  } else {
+    try {
+      keys = Object.keys(value);
+    } catch {
+      // A namespace with bindings that are not initialized yet.
+      keys = getOwnPropertyNames(value);
+    }
+  }
+  if (onlyNames) {
+    // Indices come first.
+    let start = keys.length;
+    while (start > 0 && !isIndex(keys[start - 1])) start--;
+    keys = keys.slice(start);
+  }
+  for (const symbol of getOwnPropertySymbols(value)) {
+    if (showHidden || Object.prototype.propertyIsEnumerable.call(value, symbol)) keys.push(symbol);
+  }
+  return keys;
+}
+
+function kindOf(value, name, found) {
+  if (Array.isArray(value)) return "Array";
+  const kind = found?.[0];
+  if (kind === "Map" || kind === "Set" || kind === "TypedArray" || kind === "MapIterator" || kind === "SetIterator") {
+    return kind;
+  }
+  if (typeof value === "function") return "Function";
+  if (name === "Object") return kind === "Arguments" ? kind : "Object";
+  if (kind !== undefined && kind !== "Arguments" && hasOwn(kinds, kind)) return kind;
+  return isInstance(value, Error) ? "Error" : "Object";
+}
+
+// -- values ------------------------------------------------------------------------------------------
+
+function formatValue(ctx, value, level, inView) {
+  if (value === null || (typeof value !== "object" && typeof value !== "function")) {
+    return formatPrimitive(ctx, value, ctx.stylize);
+  }
+  const original = value;
+  let found = details(value);
+  if (found?.[0] === "Proxy") {
+    if (found[1] === null) return ctx.stylize("<Revoked Proxy>", "special");
+    if (ctx.showProxy) return formatProxy(ctx, found, level);
+    while (found?.[0] === "Proxy" && found[1] !== null) {
+      value = found[1];
+      found = details(value);
+    }
+  }
+  if (ctx.customInspect) {
+    const method = value[custom];
+    if (typeof method === "function" && method !== inspect && value.constructor?.prototype !== value) {
+      const depth = ctx.depth === null ? null : ctx.depth - level;
+      const result = method.call(original, depth, userOptions(ctx), inspect);
+      if (result !== original) {
+        if (result !== null && typeof result === "object") return formatValue(ctx, result, level);
+        return `${result}`.replaceAll("\n", `\n${" ".repeat(ctx.indent)}`);
+      }
+    }
+  }
+  if (ctx.seen.includes(value)) {
+    ctx.circular ??= new Map();
+    if (!ctx.circular.has(value)) ctx.circular.set(value, ctx.circular.size + 1);
+    return ctx.stylize(`[Circular *${ctx.circular.get(value)}]`, "special");
+  }
+  return formatObject(ctx, value, level, found, inView);
+}
+
+function userOptions(ctx) {
+  const options = { stylize: ctx.stylize };
+  for (const key of Object.keys(defaults)) options[key] = ctx[key];
+  return Object.assign(options, ctx.userOptions);
+}
+
+function formatProxy(ctx, [, target, handler], level) {
+  if (level > ctx.depth && ctx.depth !== null) return ctx.stylize("Proxy [Array]", "special");
+  ctx.current = level + 1;
+  const output = indented(ctx, () => [formatValue(ctx, target, level + 1), formatValue(ctx, handler, level + 1)]);
+  return layOut(ctx, output, { base: "", open: "Proxy [", close: "]", isList: true }, level + 1);
+}
+
+function tagOf(ctx, value) {
+  const tag = value[Symbol.toStringTag];
+  if (typeof tag !== "string") return "";
+  // A property that is listed anyway is not repeated in front.
+  const listed = getOwnPropertyDescriptor(value, Symbol.toStringTag);
+  return listed !== undefined && (ctx.showHidden || listed.enumerable) ? "" : tag;
+}
+
+function formatObject(ctx, value, level, found, inView) {
+  const tooDeep = level > ctx.depth && ctx.depth !== null;
+  const inherited = [];
+  const name = constructorName(ctx, value, level, ctx.showHidden && !tooDeep ? inherited : undefined);
+  const kind = kindOf(value, name, found);
+  const keys = ownKeys(value, ctx.showHidden, kind === "Array" || kind === "TypedArray");
+  const info = {
+    name,
+    tag: tagOf(ctx, value),
+    details: found,
+    keys,
+    inherited,
+    bare: keys.length === 0 && inherited.length === 0,
+    tooDeep,
+    inView,
+    base: "",
+    open: "{",
+    close: "}",
+    isList: false,
+    items: undefined,
+  };
+  const whole = kinds[kind](ctx, value, info);
+  if (whole !== undefined) return whole;
+  if (tooDeep) {
+    const known = prefix(info, internalName(value)).slice(0, -1);
+    return ctx.stylize(name === null ? known : `[${known}]`, "special");
+  }
+  level += 1;
+  ctx.seen.push(value);
+  ctx.current = level;
+  let output;
+  const { indent } = ctx;
+  try {
+    output = info.items?.(ctx, value, level, info) ?? [];
+    for (const key of info.keys) output.push(formatProperty(ctx, value, key, level, false));
+    output.push(...inherited);
+  } catch (error) {
+    if (!isStackOverflow(error)) throw error;
+    ctx.seen.length = ctx.seen.lastIndexOf(value);
+    ctx.indent = indent;
+    const known = prefix(info, "Object").slice(0, -1);
+    const reason = "Inspection interrupted prematurely. Maximum call stack size exceeded.";
+    return ctx.stylize(`[${known}: ${reason}]`, "special");
+  }
+  const reference = ctx.circular?.get(value);
+  if (reference !== undefined) {
+    const mark = ctx.stylize(`<ref *${reference}>`, "special");
+    if (ctx.compact === true) info.open = `${mark} ${info.open}`;
+    else info.base = info.base === "" ? mark : `${mark} ${info.base}`;
+  }
+  ctx.seen.pop();
+  if (ctx.sorted) {
+    const order = ctx.sorted === true ? undefined : ctx.sorted;
+    const start = info.isList ? output.length - info.keys.length : 0;
+    output.push(...output.splice(start).sort(order));
+  }
+  const text = layOut(ctx, output, info, level, value);
+  // Output beyond all measure: what follows is cut short.
+  ctx.budget[ctx.indent] = (ctx.budget[ctx.indent] ?? 0) + text.length;
+  if (ctx.budget[ctx.indent] > 2 ** 27) ctx.depth = -1;
+  return text;
+}
+
+function isStackOverflow(error) {
+  return error instanceof Error && /call stack|stack overflow/i.test(error.message);
+}
+
+const identifier = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
+
+function formatKey(ctx, key, enumerable) {
+  if (typeof key === "symbol") return `[${ctx.stylize(escape(key.toString()), "symbol")}]`;
+  if (key === "__proto__") return "['__proto__']";
+  if (!enumerable) return `[${escape(key)}]`;
+  return identifier.test(key) ? ctx.stylize(key, "name") : ctx.stylize(quote(key), "string");
+}
+
+function formatProperty(ctx, value, key, level, isItem, property = getOwnPropertyDescriptor(value, key)) {
+  const found = property ?? { value: value[key], enumerable: true };
+  let space = " ";
+  let text;
+  if (found.value !== undefined) {
+    const indent = ctx.compact === true && !isItem ? 3 : 2;
+    ctx.indent += indent;
+    text = formatValue(ctx, found.value, level);
+    if (indent === 3 && ctx.breakLength < width(text)) space = `\n${" ".repeat(ctx.indent)}`;
+    ctx.indent -= indent;
+  } else if (found.get !== undefined) {
+    text = formatGetter(ctx, value, found, level);
+  } else {
+    text = found.set !== undefined ? ctx.stylize("[Setter]", "special") : ctx.stylize("undefined", "undefined");
+  }
+  return isItem ? text : `${formatKey(ctx, key, found.enumerable)}:${space}${text}`;
+}
+
+function formatGetter(ctx, value, { get, set }, level) {
+  const label = set === undefined ? "Getter" : "Getter/Setter";
+  const { getters } = ctx;
+  const wanted = getters === true || (getters === "get" && set === undefined) || (getters === "set" && set !== undefined);
+  if (!wanted) return ctx.stylize(`[${label}]`, "special");
+  const around = (text) => `${ctx.stylize(`[${label}:`, "special")} ${text}${ctx.stylize("]", "special")}`;
+  try {
+    const result = get.call(value);
+    return indented(ctx, () => {
+      if (result === null || typeof result !== "object") return around(formatPrimitive(ctx, result, ctx.stylize));
+      return `${ctx.stylize(`[${label}]`, "special")} ${formatValue(ctx, result, level)}`;
+    });
+  } catch (error) {
+    return around(`<Inspection threw (${error.message})>`);
+  }
+}
+
+// -- layout ------------------------------------------------------------------------------------------
+
+function width(text) {
+  return require("internal/string_width").stringWidth(text);
+}
+
+function fits(ctx, output, start, base) {
+  let total = output.length + start;
+  if (total + output.length > ctx.breakLength) return false;
+  for (const text of output) {
+    total += visibleLength(ctx, text);
+    if (total > ctx.breakLength) return false;
+  }
+  return !base.includes("\n");
+}
+
+function layOut(ctx, output, { base, open, close, isList }, level, value) {
+  const lead = base === "" ? "" : `${base} `;
+  const newline = `\n${" ".repeat(ctx.indent)}`;
+  if (ctx.compact === true) {
+    if (fits(ctx, output, 0, base)) return `${open}${base && ` ${base}`} ${output.join(", ")} ${close}`;
+    const start = base === "" && open.length === 1 ? " " : `${base && ` ${base}`}${newline}  `;
+    return `${open}${start}${output.join(`,${newline}  `)} ${close}`;
+  }
+  if (typeof ctx.compact === "number" && ctx.compact >= 1) {
+    const entries = output.length;
+    if (isList && entries > 6) output = inColumns(ctx, output, value);
+    if (ctx.current - level < ctx.compact && entries === output.length) {
+      const start = output.length + ctx.indent + open.length + base.length + 10;
+      if (fits(ctx, output, start, base)) {
+        const line = output.join(", ");
+        if (!line.includes("\n")) return `${lead}${open} ${line} ${close}`;
+      }
+    }
+  }
+  return `${lead}${open}${newline}  ${output.join(`,${newline}  `)}${newline}${close}`;
+}
+
+// Lists of more than six short entries become columns; numbers are aligned to the right.
+function inColumns(ctx, output, value) {
+  const hasRest = ctx.maxArrayLength < output.length;
+  const entries = hasRest ? output.slice(0, -1) : output;
+  const widths = entries.map(width);
+  const total = widths.reduce((sum, size) => sum + size + 2, 0);
+  const longest = Math.max(...widths);
+  const column = longest + 2;
+  if (column * 3 + ctx.indent >= ctx.breakLength || (total / column <= 5 && longest > 6)) return output;
+  // Aims at a block about two and a half times as wide as high, with slightly uneven entries allowed for.
+  const typical = Math.max(column - 3 - Math.sqrt(column - total / output.length), 1);
+  const columns = Math.min(
+    Math.round(Math.sqrt(2.5 * typical * entries.length) / typical),
+    Math.floor((ctx.breakLength - ctx.indent) / column),
+    ctx.compact * 4,
+    15,
+  );
+  if (columns <= 1) return output;
+  const columnWidths = [];
+  for (let index = 0; index < widths.length; index++) {
+    columnWidths[index % columns] = Math.max(columnWidths[index % columns] ?? 0, widths[index]);
+  }
+  let toRight = value !== undefined;
+  for (let index = 0; toRight && index < output.length; index++) {
+    toRight = typeof value[index] === "number" || typeof value[index] === "bigint";
+  }
+  const rows = [];
+  for (let start = 0; start < entries.length; start += columns) {
+    const end = Math.min(start + columns, entries.length);
+    let row = "";
+    for (let index = start; index < end; index++) {
+      const space = " ".repeat(columnWidths[index - start] - widths[index]);
+      const isLast = index === end - 1;
+      if (toRight) row += space + entries[index] + (isLast ? "" : ", ");
+      else row += entries[index] + (isLast ? "" : `, ${space}`);
+    }
+    rows.push(row);
+  }
+  if (hasRest) rows.push(output.at(-1));
+  return rows;
+}
+
+// -- interface ---------------------------------------------------------------------------------------
+
+function inspect(value, options) {
+  const ctx = { ...defaults, stylize: plainStyle, userOptions: undefined, ...{ indent: 0, current: 0, budget: {} } };
+  ctx.seen = [];
+  ctx.circular = undefined;
+  if (arguments.length > 2) {
+    // The old form: showHidden, depth, colors.
+    if (arguments[2] !== undefined) ctx.depth = arguments[2];
+    if (arguments[3] !== undefined) ctx.colors = arguments[3];
+  }
+  if (typeof options === "boolean") ctx.showHidden = options;
+  else if (options) {
+    for (const key of Object.keys(options)) {
+      if (hasOwn(defaults, key) || key === "stylize") ctx[key] = options[key];
+      else ctx.userOptions ??= options;
+    }
+  }
+  if (ctx.colors) ctx.stylize = colorStyle;
+  ctx.maxArrayLength ??= Infinity;
+  ctx.maxStringLength ??= Infinity;
+  return formatValue(ctx, value, 0);
+}
+
+inspect.custom = custom;
+
+Object.defineProperty(inspect, "defaultOptions", {
+  get() {
+    return defaults;
+  },
+  set(options) {
+    require("internal/errors").validateObject(options, "options");
+    Object.assign(defaults, options);
+  },
+});
+
+const colors = { __proto__: null };
+const addColors = (names, open, close) => names.split(" ").forEach((name, at) => (colors[name] = [open + at, close]));
+colors.reset = [0, 0];
+addColors("bold dim", 1, 22);
+colors.italic = [3, 23];
+colors.underline = [4, 24];
+colors.blink = [5, 25];
+colors.inverse = [7, 27];
+colors.hidden = [8, 28];
+colors.strikethrough = [9, 29];
+colors.doubleunderline = [21, 24];
+const hues = "Red Green Yellow Blue Magenta Cyan White";
+addColors(`black ${hues.toLowerCase()}`, 30, 39);
+addColors(`bgBlack ${hues.replace(/\w+/g, "bg$&")}`, 40, 49);
+colors.framed = [51, 54];
+colors.overlined = [53, 55];
+addColors(`gray ${hues.toLowerCase().replace(/\w+/g, "$&Bright")}`, 90, 39);
+addColors(`bgGray ${hues.replace(/\w+/g, "bg$&Bright")}`, 100, 49);
+for (const pair of (
+  "grey:gray blackBright:gray bgGrey:bgGray bgBlackBright:bgGray faint:dim crossedout:strikethrough " +
+  "strikeThrough:strikethrough crossedOut:strikethrough conceal:hidden swapColors:inverse swapcolors:inverse " +
+  "doubleUnderline:doubleunderline"
+).split(" ")) {
+  const [alias, name] = pair.split(":");
+  Object.defineProperty(colors, alias, {
+    get() {
+      return this[name];
+    },
+    set(value) {
+      this[name] = value;
+    },
+    configurable: true,
+    enumerable: false,
+  });
+}
+inspect.colors = colors;
+
+inspect.styles = Object.assign(Object.create(null), {
+  special: "cyan",
+  number: "yellow",
+  bigint: "yellow",
+  boolean: "yellow",
+  undefined: "grey",
+  null: "bold",
+  string: "green",
+  symbol: "green",
+  date: "magenta",
+  regexp: "red",
+  module: "underline",
+});
+
+module.exports = { builtinNames, formatBigInt, formatNumber, inspect, isError };

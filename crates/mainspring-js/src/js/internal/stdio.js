@@ -1,0 +1,78 @@
+"use strict";
+
+const { lazyEmitter } = require("internal/lazy_emitter");
+
+class Stdio {
+  constructor(fd) {
+    this.fd = fd;
+    this.writable = true;
+    this.writableEnded = false;
+  }
+
+  // Undefined unless it is a terminal, as in Node.
+  get isTTY() {
+    return host.isTTY(this.fd) || undefined;
+  }
+
+  set isTTY(value) {
+    Object.defineProperty(this, "isTTY", { value, writable: true, enumerable: true, configurable: true });
+  }
+
+  write(chunk, encoding = undefined, callback = undefined) {
+    if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
+    const bytes = toBytes(chunk, encoding);
+    let error = null;
+    if (this.writableEnded) error = writeAfterEnd();
+    else {
+      try {
+        host.write(this.fd, bytes);
+      } catch (thrown) {
+        error = thrown;
+      }
+    }
+    if (callback !== undefined) nextTick(callback, error);
+    if (error !== null) nextTick(() => this.emit("error", error));
+    return error === null;
+  }
+
+  end(chunk = undefined, encoding = undefined, callback = undefined) {
+    if (typeof chunk === "function") [chunk, callback] = [undefined, chunk];
+    else if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
+    if (chunk !== undefined && chunk !== null) this.write(chunk, encoding);
+    this.writable = false;
+    this.writableEnded = true;
+    nextTick(() => {
+      this.emit("finish");
+      callback?.();
+    });
+    return this;
+  }
+}
+
+function nextTick(callback, ...args) {
+  require("internal/task_queues").nextTick(callback, ...args);
+}
+
+function writeAfterEnd() {
+  return require("internal/errors").codeError(Error, "ERR_STREAM_WRITE_AFTER_END", "write after end");
+}
+
+function toBytes(chunk, encoding) {
+  if (typeof chunk === "string") {
+    if (encoding === undefined || encoding === "utf8" || encoding === "utf-8") return chunk;
+    const { Buffer } = require("buffer");
+    if (!Buffer.isEncoding(encoding)) {
+      throw require("internal/errors").codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
+    }
+    return Buffer.from(chunk, encoding);
+  }
+  if (chunk instanceof Uint8Array) return chunk;
+  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  const { codeError, invalidArgType } = require("internal/errors");
+  if (chunk === null) throw codeError(TypeError, "ERR_STREAM_NULL_VALUES", "May not write null values to stream");
+  throw invalidArgType("chunk", ["string", "Buffer", "TypedArray", "DataView"], chunk);
+}
+
+lazyEmitter(Stdio.prototype);
+
+module.exports = { stderr: new Stdio(2), stdout: new Stdio(1) };

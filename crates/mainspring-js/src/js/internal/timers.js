@@ -1,0 +1,241 @@
+"use strict";
+
+const { startTimer, clearTimer, resetTimer, refTimer, startImmediate, refImmediate } = host;
+const clearHostImmediate = host.clearImmediate;
+const { htmlTimers } = host.options();
+
+const MAX_DELAY = 2 ** 31 - 1;
+// Instead of the host's id of a timer: it is not armed, or its callback runs.
+const IDLE = 0;
+const RUNNING = -1;
+
+// Timers that a script has turned into a number, and may clear by it.
+const byNumber = new Map();
+let lastNumber = 0;
+
+// How deeply the callback that runs was nested in callbacks of timers. Counted for the HTML rule only.
+let nesting = 0;
+
+function notAFunction(callback) {
+  return require("internal/errors").invalidArgType("callback", "function", callback);
+}
+
+function toDelay(after) {
+  after *= 1;
+  if (after >= 1 && after <= MAX_DELAY) return after;
+  if (after > MAX_DELAY) {
+    require("internal/warning").emitWarning(
+      `${after} does not fit into a 32-bit signed integer.\nTimeout duration was set to 1.`,
+      "TimeoutOverflowWarning",
+    );
+  }
+  return 1;
+}
+
+// Whole milliseconds until the timer is due. No delay exceeds 31 bits, so `| 0` cuts the fraction.
+function untilDue(timer) {
+  const ms = timer._idleTimeout | 0;
+  if (!htmlTimers) return ms;
+  timer._nesting = nesting + 1;
+  return nesting > 5 && ms < 4 ? 4 : ms;
+}
+
+function rearm(timer) {
+  if (timer._id > IDLE && resetTimer(timer._id, untilDue(timer))) return;
+  timer._id = startTimer(timer, untilDue(timer), timer._ref);
+}
+
+// What most timers have in common stands in the prototype, so that making one stays cheap.
+class Timeout {
+  constructor(callback, after, args, isRepeat, isRef) {
+    this._idleTimeout = after;
+    this._onTimeout = callback;
+    if (args !== undefined) this._timerArgs = args;
+    if (isRepeat) this._repeat = after;
+    if (!isRef) this._ref = false;
+    this._id = startTimer(this, untilDue(this), isRef);
+  }
+
+  get _destroyed() {
+    return this._id === IDLE;
+  }
+
+  refresh() {
+    if (this._idleTimeout >= 0) rearm(this);
+    return this;
+  }
+
+  ref() {
+    return setRef(this, true);
+  }
+
+  unref() {
+    return setRef(this, false);
+  }
+
+  hasRef() {
+    return this._ref;
+  }
+
+  close() {
+    clearTimeout(this);
+    return this;
+  }
+
+  [Symbol.dispose]() {
+    clearTimeout(this);
+  }
+
+  [Symbol.toPrimitive]() {
+    if (this._number === undefined) {
+      this._number = ++lastNumber;
+      byNumber.set(lastNumber, this);
+    }
+    return this._number;
+  }
+}
+Object.assign(Timeout.prototype, { _timerArgs: undefined, _repeat: null, _ref: true, _number: undefined });
+
+function setRef(timer, isRef) {
+  if (timer._ref !== isRef) {
+    timer._ref = isRef;
+    if (timer._id > IDLE) refTimer(timer._id, isRef);
+  }
+  return timer;
+}
+
+function release(timer) {
+  timer._id = IDLE;
+  if (timer._number !== undefined) byNumber.delete(timer._number);
+}
+
+function disarm(timer) {
+  if (timer._id > IDLE) clearTimer(timer._id);
+  release(timer);
+}
+
+function setTimeout(callback, after, ...args) {
+  if (typeof callback !== "function") throw notAFunction(callback);
+  return new Timeout(callback, toDelay(after), args.length > 0 ? args : undefined, false, true);
+}
+
+function setInterval(callback, after, ...args) {
+  if (typeof callback !== "function") throw notAFunction(callback);
+  return new Timeout(callback, toDelay(after), args.length > 0 ? args : undefined, true, true);
+}
+
+function clearTimeout(timer) {
+  if (typeof timer === "number" || typeof timer === "string") timer = byNumber.get(Number(timer));
+  if (!timer?._onTimeout) return;
+  timer._onTimeout = null;
+  timer._idleTimeout = -1;
+  disarm(timer);
+}
+
+function clearInterval(timer) {
+  clearTimeout(timer);
+}
+
+function runTimer(timer) {
+  timer._id = RUNNING;
+  if (htmlTimers) nesting = timer._nesting;
+  try {
+    const args = timer._timerArgs;
+    if (args === undefined) timer._onTimeout();
+    else timer._onTimeout(...args);
+  } finally {
+    // Scripts may have made an interval of it, or no interval, by `_repeat`.
+    if (timer._repeat && timer._idleTimeout !== -1) {
+      timer._idleTimeout = timer._repeat;
+      rearm(timer);
+    } else if (timer._id === RUNNING) release(timer);
+    nesting = 0;
+  }
+}
+
+class Immediate {
+  constructor(callback, args, isRef) {
+    this._onImmediate = callback;
+    if (args !== undefined) this._argv = args;
+    if (!isRef) this._ref = false;
+    this._id = startImmediate(this, isRef);
+  }
+
+  get _destroyed() {
+    return this._id === IDLE;
+  }
+
+  ref() {
+    return setImmediateRef(this, true);
+  }
+
+  unref() {
+    return setImmediateRef(this, false);
+  }
+
+  hasRef() {
+    return this._ref && this._id !== IDLE;
+  }
+
+  [Symbol.dispose]() {
+    clearImmediate(this);
+  }
+}
+Object.assign(Immediate.prototype, { _argv: undefined, _ref: true });
+
+function setImmediateRef(immediate, isRef) {
+  if (immediate._ref !== isRef && immediate._id !== IDLE) {
+    immediate._ref = isRef;
+    refImmediate(immediate._id, isRef);
+  }
+  return immediate;
+}
+
+function setImmediate(callback, ...args) {
+  if (typeof callback !== "function") throw notAFunction(callback);
+  return new Immediate(callback, args.length > 0 ? args : undefined, true);
+}
+
+function clearImmediate(immediate) {
+  if (!(immediate instanceof Immediate) || immediate._id === IDLE) return;
+  clearHostImmediate(immediate._id);
+  immediate._id = IDLE;
+  immediate._onImmediate = null;
+}
+
+function runImmediate(immediate) {
+  immediate._id = IDLE;
+  try {
+    const args = immediate._argv;
+    if (args === undefined) immediate._onImmediate();
+    else immediate._onImmediate(...args);
+  } finally {
+    immediate._onImmediate = null;
+  }
+}
+
+// Rest parameters are not counted by `length`, which Node's functions have up to the third argument.
+for (const [timerFunction, length] of [[setTimeout, 5], [setInterval, 5], [setImmediate, 4]]) {
+  Object.defineProperty(timerFunction, "length", { value: length, configurable: true });
+  if (timerFunction === setInterval) continue;
+  Object.defineProperty(timerFunction, Symbol.for("nodejs.util.promisify.custom"), {
+    enumerable: true,
+    get: () => require("timers/promises")[timerFunction.name],
+  });
+}
+
+module.exports = {
+  Immediate,
+  Timeout,
+  clearImmediate,
+  clearInterval,
+  clearTimeout,
+  disarm,
+  rearm,
+  runImmediate,
+  runTimer,
+  setImmediate,
+  setInterval,
+  setTimeout,
+  toDelay,
+};

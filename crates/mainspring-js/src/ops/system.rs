@@ -1,0 +1,137 @@
+//! The process, the clock and the output.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::{Args, Op};
+use crate::options::Global;
+use crate::{Host, OpError, Value};
+
+pub(super) const OPS: &[(&str, Op)] = &[
+    ("write", write),
+    ("isTTY", is_tty),
+    ("now", |host, _| Ok(host.cx().performance().now().into())),
+    ("timeOrigin", |host, _| Ok(host.cx().performance().time_origin().into())),
+    ("hrtime", hrtime),
+    ("wallTime", wall_time),
+    ("argv", |host, _| Ok(strings(&host.options().args))),
+    ("execArgv", |host, _| Ok(strings(&host.options().exec_args))),
+    ("execPath", |_, _| {
+        Ok(std::env::current_exe().map_or_else(|_| "mainspring".into(), path).into())
+    }),
+    ("env", env),
+    ("cwd", |_, _| std::env::current_dir().map(|cwd| path(cwd).into()).map_err(uv("uv_cwd"))),
+    ("chdir", chdir),
+    ("pid", |_, _| Ok(std::process::id().into())),
+    ("ppid", |_, _| Ok(parent().into())),
+    ("platform", |_, _| Ok(std::env::consts::OS.into())),
+    ("arch", |_, _| Ok(arch().into())),
+    ("uptime", |host, _| Ok((host.cx().performance().now() / 1e3).into())),
+    ("options", options),
+    ("stats", stats),
+];
+
+fn write(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
+    let fd = args.number(0)?;
+    let output = if fd == 2.0 { host.stderr() } else { host.stdout() };
+    let result = match args.take(1) {
+        Value::String(text) => output.write(text.as_bytes()),
+        Value::Bytes(bytes) => output.write(&bytes),
+        other => return Err(super::unexpected(1, "a string or bytes", &other)),
+    };
+    result.map(|()| Value::Undefined).map_err(uv("write"))
+}
+
+fn is_tty(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
+    let output = if args.number(0)? == 2.0 { host.stderr() } else { host.stdout() };
+    Ok(output.is_terminal().into())
+}
+
+fn hrtime(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
+    // Since an arbitrary time in the past, which is before the loop's origin, so that it is never 0.
+    let ns = host.cx().performance().now() * 1e6;
+    #[expect(clippy::cast_possible_truncation, reason = "292 years")]
+    Ok(Value::BigInt(1_000_000_000 + ns as i64))
+}
+
+fn wall_time(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
+    if host.options().virtual_time {
+        let performance = host.cx().performance();
+        return Ok((performance.time_origin() + performance.now()).into());
+    }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok((since.as_secs_f64() * 1e3).into())
+}
+
+fn env(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
+    Ok(match &host.options().env {
+        Some(env) => {
+            Value::object(env.iter().map(|(key, value)| (key.clone(), value.as_str().into())))
+        }
+        None => Value::object(std::env::vars_os().map(|(key, value)| {
+            (key.to_string_lossy().into_owned(), value.to_string_lossy().into_owned().into())
+        })),
+    })
+}
+
+fn chdir(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
+    let to = args.string(0)?;
+    std::env::set_current_dir(&to).map(|()| Value::Undefined).map_err(uv("chdir"))
+}
+
+#[cfg(unix)]
+fn parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
+#[cfg(not(unix))]
+fn parent() -> u32 {
+    0
+}
+
+/// The processor, as Node calls it.
+fn arch() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "x86" => "ia32",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+fn options(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
+    let options = host.options();
+    let globals = Global::ALL.map(|global| (global.name(), Value::Bool(options.has(global))));
+    Ok(Value::object([
+        ("globals", Value::object(globals)),
+        ("htmlTimers", options.html_timers.into()),
+        ("strictNode", options.strict_node.into()),
+        ("virtualTime", options.virtual_time.into()),
+        ("callbackTime", options.callback_time.map(|limit| limit.as_secs_f64() * 1e3).into()),
+    ]))
+}
+
+fn stats(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
+    let stats = host.stats();
+    #[expect(clippy::cast_precision_loss, reason = "counts")]
+    let number = |count: u64| Value::Number(count as f64);
+    Ok(Value::object([
+        ("timers", number(stats.timers)),
+        ("immediates", number(stats.immediates)),
+        ("tickPasses", number(stats.tick_passes)),
+        ("jobs", number(stats.jobs)),
+        ("callbacks", number(stats.callbacks)),
+    ]))
+}
+
+fn strings(list: &[String]) -> Value {
+    Value::Array(list.iter().map(|text| text.as_str().into()).collect())
+}
+
+fn path(path: std::path::PathBuf) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// An error of the system, with what was tried.
+fn uv(syscall: &'static str) -> impl Fn(std::io::Error) -> OpError {
+    move |error| super::errno::system_error(&error, syscall, &[])
+}

@@ -1,0 +1,55 @@
+//! Source to functions.
+
+use std::ffi::CString;
+
+use rquickjs::{Ctx, Exception, Function, Result, Value, qjs};
+
+/// A function with these parameters and this body. The first line of the body is line 1.
+pub(crate) fn function<'js>(
+    ctx: &Ctx<'js>,
+    body: &str,
+    filename: &str,
+    parameters: &[String],
+) -> Result<Function<'js>> {
+    // The head stands on a line before the first one, so that positions are those of the file.
+    let source = format!("(function ({}) {{\n{body}\n}})", parameters.join(", "));
+    evaluate(ctx, &source, filename, 0)?.get()
+}
+
+/// Evaluates a script in the global scope, and gives its completion value.
+pub(crate) fn script<'js>(ctx: &Ctx<'js>, source: &str, filename: &str) -> Result<Value<'js>> {
+    evaluate(ctx, source, filename, 1)
+}
+
+fn evaluate<'js>(
+    ctx: &Ctx<'js>,
+    source: &str,
+    filename: &str,
+    first_line: i32,
+) -> Result<Value<'js>> {
+    let filename = c_string(ctx, filename)?;
+    let len = source.len();
+    // The engine wants a zero behind the source, and stops at its length.
+    let source = c_string(ctx, source)?;
+    let mut options = qjs::JSEvalOptions {
+        version: qjs::JS_EVAL_OPTIONS_VERSION as i32,
+        eval_flags: qjs::JS_EVAL_TYPE_GLOBAL as i32,
+        filename: filename.as_ptr(),
+        line_num: first_line,
+    };
+    let raw = ctx.as_raw().as_ptr();
+    // SAFETY: the context is alive and entered; source and name end with a zero and live until the call returns.
+    unsafe {
+        let value = qjs::JS_Eval2(raw, source.as_ptr(), len as qjs::size_t, &raw mut options);
+        if qjs::JS_IsException(value) {
+            return Err(rquickjs::Error::Exception);
+        }
+        Ok(Value::from_raw(ctx.clone(), value))
+    }
+}
+
+fn c_string(ctx: &Ctx<'_>, text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| {
+        Exception::throw_syntax(ctx, "Invalid or unexpected token: the source contains a zero byte")
+    })
+}

@@ -1,0 +1,326 @@
+//! QuickJS as the layer sees it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use mainspring_js::{Engine, Entry, Host, JobRun, Layer, Limit, Origin, Thrown, Uncaught, Value};
+use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Object, Persistent, Runtime, qjs};
+
+use crate::convert;
+use crate::memory::MemoryLimit;
+
+/// A value that the loop holds, and the context that has to outlive it.
+pub(crate) struct Held {
+    pub(crate) value: Persistent<rquickjs::Value<'static>>,
+    _context: Context,
+}
+
+/// The functions that `host.setEntries` was given.
+#[derive(Default)]
+pub(crate) struct Entries {
+    timer: Option<Persistent<Function<'static>>>,
+    immediate: Option<Persistent<Function<'static>>>,
+    ticks: Option<Persistent<Function<'static>>>,
+    before_exit: Option<Persistent<Function<'static>>>,
+    exit: Option<Persistent<Function<'static>>>,
+    uncaught: Option<Persistent<Function<'static>>>,
+    rejections: Option<Persistent<Function<'static>>>,
+}
+
+impl Entries {
+    pub(crate) fn read<'js>(ctx: &Ctx<'js>, object: &Object<'js>) -> rquickjs::Result<Self> {
+        let get = |name: &str| -> rquickjs::Result<_> {
+            let function: Option<Function<'js>> = object.get(name)?;
+            Ok(function.map(|function| Persistent::save(ctx, function)))
+        };
+        Ok(Self {
+            timer: get("timer")?,
+            immediate: get("immediate")?,
+            ticks: get("ticks")?,
+            before_exit: get("beforeExit")?,
+            exit: get("exit")?,
+            uncaught: get("uncaught")?,
+            rejections: get("rejections")?,
+        })
+    }
+
+    fn of(&self, entry: Entry) -> Option<&Persistent<Function<'static>>> {
+        match entry {
+            Entry::Timer => self.timer.as_ref(),
+            Entry::Immediate => self.immediate.as_ref(),
+            Entry::Ticks => self.ticks.as_ref(),
+            Entry::BeforeExit => self.before_exit.as_ref(),
+            Entry::Exit => self.exit.as_ref(),
+        }
+    }
+}
+
+/// A promise that was rejected without a handler, or handled late.
+struct Rejection {
+    promise: Persistent<rquickjs::Value<'static>>,
+    reason: Persistent<rquickjs::Value<'static>>,
+    is_handled: bool,
+}
+
+/// QuickJS, as an [`Engine`].
+///
+/// What of the script is held comes first, so that it is let go of before the context.
+pub(crate) struct QuickJs {
+    pub(crate) entries: RefCell<Entries>,
+    rejections: Rc<RefCell<Vec<Rejection>>>,
+    fence: Persistent<Function<'static>>,
+    /// Set by the job that is a fence.
+    is_fence: Rc<Cell<bool>>,
+    /// Whether the script was stopped from outside.
+    pub(crate) is_stopped: Rc<Cell<bool>>,
+    memory: Option<Rc<MemoryLimit>>,
+    host: Host,
+    context: Context,
+    runtime: Runtime,
+}
+
+impl QuickJs {
+    /// Takes an engine over: rejections and, if the options limit it, the time are watched from now on.
+    pub(crate) fn new(
+        context: &Context,
+        host: &Host,
+        memory: Option<Rc<MemoryLimit>>,
+    ) -> rquickjs::Result<Self> {
+        let runtime = context.runtime().clone();
+        let rejections = Rc::new(RefCell::new(Vec::new()));
+        let tracked = Rc::downgrade(&rejections);
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |ctx, promise, reason, is_handled| {
+                if let Some(rejections) = tracked.upgrade() {
+                    rejections.borrow_mut().push(Rejection {
+                        promise: Persistent::save(&ctx, promise),
+                        reason: Persistent::save(&ctx, reason),
+                        is_handled,
+                    });
+                }
+            },
+        )));
+        let is_stopped = Rc::new(Cell::new(false));
+        if host.options().callback_limit().is_some() {
+            let (host, stopped) = (host.clone(), Rc::clone(&is_stopped));
+            runtime.set_interrupt_handler(Some(Box::new(move || {
+                let is_late = host.is_late();
+                if is_late {
+                    stopped.set(true);
+                }
+                is_late
+            })));
+        }
+        let is_fence = Rc::new(Cell::new(false));
+        let hit = Rc::clone(&is_fence);
+        let fence = context.with(|ctx| {
+            let function = Function::new(ctx.clone(), move || hit.set(true))?;
+            Ok::<_, rquickjs::Error>(Persistent::save(&ctx, function))
+        })?;
+        Ok(Self {
+            entries: RefCell::default(),
+            rejections,
+            fence,
+            is_fence,
+            is_stopped,
+            memory,
+            host: host.clone(),
+            context: context.clone(),
+            runtime,
+        })
+    }
+
+    /// The context.
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The limit that a script was stopped by that ran for too long.
+    pub(crate) fn time_limit(&self) -> Limit {
+        Limit::CallbackTime(self.host.options().callback_limit().unwrap_or_default())
+    }
+
+    /// Bytes that the engine has allocated, if they are counted.
+    pub(crate) fn allocated(&self) -> Option<usize> {
+        self.memory.as_ref().map(|memory| memory.used())
+    }
+
+    /// Keeps a value for the loop.
+    pub(crate) fn hold<'js>(&self, ctx: &Ctx<'js>, value: rquickjs::Value<'js>) -> Held {
+        Held { value: Persistent::save(ctx, value), _context: self.context.clone() }
+    }
+
+    /// What an error of a call means.
+    pub(crate) fn thrown<'js>(&self, ctx: &Ctx<'js>, error: rquickjs::Error) -> Thrown<Held> {
+        let is_stopped = self.is_stopped.replace(false);
+        let is_out_of_memory = self.memory.as_ref().is_some_and(|memory| memory.take_hit());
+        let value = match CaughtError::from_error(ctx, error) {
+            CaughtError::Exception(exception) => exception.into_value(),
+            CaughtError::Value(value) => value,
+            CaughtError::Error(error) => {
+                let value = rquickjs::Exception::from_message(ctx.clone(), &error.to_string());
+                match value {
+                    Ok(exception) => exception.into_value(),
+                    Err(_) => return Thrown::OutOfMemory,
+                }
+            }
+        };
+        if is_stopped {
+            return Thrown::Interrupted;
+        }
+        // The engine cannot allocate an error for that, and throws null.
+        if is_out_of_memory && (value.is_null() || is_memory_error(&value)) {
+            return Thrown::OutOfMemory;
+        }
+        Thrown::Exception(self.hold(ctx, value))
+    }
+
+    /// Enters the engine, from a callback of the loop.
+    pub(crate) fn with<R>(
+        &self,
+        call: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<R>,
+    ) -> Result<R, Thrown<Held>> {
+        self.context.with(|ctx| call(&ctx).map_err(|error| self.thrown(&ctx, error)))
+    }
+
+    /// Calls a function of the script with values.
+    pub(crate) fn call_function(
+        &self,
+        function: &Persistent<Function<'static>>,
+        arguments: Vec<Value>,
+    ) -> Result<(), Thrown<Held>> {
+        self.with(|ctx| {
+            let function = function.clone().restore(ctx)?;
+            let mut args = rquickjs::function::Args::new(ctx.clone(), arguments.len());
+            for argument in arguments {
+                args.push_arg(convert::to_js(ctx, argument)?)?;
+            }
+            args.apply(&function)
+        })
+    }
+
+    /// Gives the entry `exit` its turn, and tells which code it wants.
+    pub(crate) fn call_exit(&self) -> Result<Option<f64>, Thrown<Held>> {
+        let exit = self.entries.borrow().exit.clone();
+        self.with(|ctx| match exit {
+            Some(exit) => exit.restore(ctx)?.call(()),
+            None => Ok(None),
+        })
+    }
+}
+
+fn is_memory_error(value: &rquickjs::Value<'_>) -> bool {
+    value
+        .as_exception()
+        .and_then(rquickjs::Exception::message)
+        .is_some_and(|message| message.contains("out of memory"))
+}
+
+impl Engine for QuickJs {
+    type Ref = Held;
+
+    fn call(&self, entry: Entry, target: Option<&Held>) -> Result<(), Thrown<Held>> {
+        let Some(function) = self.entries.borrow().of(entry).cloned() else { return Ok(()) };
+        self.with(|ctx| {
+            let function = function.restore(ctx)?;
+            match target {
+                Some(target) => function.call((target.value.clone(),)),
+                None => function.call(()),
+            }
+        })
+    }
+
+    fn uncaught(&self, error: &Held, origin: Origin) -> Result<bool, Thrown<Held>> {
+        let Some(function) = self.entries.borrow().uncaught.clone() else { return Ok(false) };
+        self.with(|ctx| {
+            let function = function.restore(ctx)?;
+            function.call::<_, ()>((error.value.clone(), origin.name()))
+        })?;
+        Ok(true)
+    }
+
+    fn describe(&self, error: &Held) -> Uncaught {
+        let text = self.context.with(|ctx| {
+            let Ok(value) = error.value.clone().restore(&ctx) else { return String::new() };
+            describe(&ctx, &value)
+        });
+        Uncaught { text, origin: Origin::Exception }
+    }
+
+    fn has_jobs(&self) -> bool {
+        // SAFETY: the runtime is alive, and this only looks at a list, also while a script runs.
+        unsafe { qjs::JS_IsJobPending(self.context.get_runtime_ptr()) }
+    }
+
+    fn run_job(&self) -> JobRun<Held> {
+        match self.runtime.execute_pending_job() {
+            Ok(false) => JobRun::None,
+            Ok(true) if self.is_fence.replace(false) => JobRun::Fence,
+            Ok(true) => JobRun::Ran,
+            Err(exception) => exception.0.with(|ctx| {
+                JobRun::Threw(self.thrown(&ctx, rquickjs::Error::Exception))
+            }),
+        }
+    }
+
+    fn fence(&self) -> bool {
+        // SAFETY: the context is alive. It may be entered already, by the function of the host that queues a
+        // microtask; then this is the same context of the same thread. A job is queued, and nothing run.
+        let ctx = unsafe { Ctx::from_raw(self.context.as_raw()) };
+        self.fence.clone().restore(&ctx).and_then(|fence| fence.defer(())).is_ok()
+    }
+
+    fn has_rejections(&self) -> bool {
+        !self.rejections.borrow().is_empty()
+    }
+
+    fn report_rejections(&self) -> Result<(), Thrown<Held>> {
+        let rejections = std::mem::take(&mut *self.rejections.borrow_mut());
+        let Some(function) = self.entries.borrow().rejections.clone() else {
+            return self.first_rejection(rejections);
+        };
+        self.with(|ctx| {
+            let list = rquickjs::Array::new(ctx.clone())?;
+            for (index, Rejection { promise, reason, is_handled }) in
+                rejections.into_iter().enumerate()
+            {
+                let item = rquickjs::Array::new(ctx.clone())?;
+                item.set(0, promise)?;
+                item.set(1, reason)?;
+                item.set(2, is_handled)?;
+                list.set(index, item)?;
+            }
+            function.restore(ctx)?.call((list,))
+        })
+    }
+}
+
+impl QuickJs {
+    /// Without anything in the script that knows better, the first rejection is an exception.
+    fn first_rejection(&self, rejections: Vec<Rejection>) -> Result<(), Thrown<Held>> {
+        match rejections.into_iter().find(|rejection| !rejection.is_handled) {
+            Some(Rejection { reason, .. }) => {
+                Err(Thrown::Exception(Held { value: reason, _context: self.context.clone() }))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// An error with its stack, or what `String` makes of a value.
+pub(crate) fn describe<'js>(ctx: &Ctx<'js>, value: &rquickjs::Value<'js>) -> String {
+    if let Some(object) = value.as_object()
+        && let Ok(Some(stack)) = object.get::<_, Option<String>>("stack")
+    {
+        return stack;
+    }
+    let text = value.get::<rquickjs::convert::Coerced<String>>().catch(ctx);
+    text.map_or_else(|_| "something that cannot be shown".into(), |text| text.0)
+}
+
+/// The layer that a function of the host belongs to.
+pub(crate) type WeakLayer = Weak<Layer<QuickJs>>;

@@ -1,0 +1,133 @@
+//! An allocator with a limit.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::rc::Rc;
+
+use rquickjs::allocator::Allocator;
+
+#[cfg(feature = "mimalloc")]
+use libmimalloc_sys::{
+    mi_calloc as calloc, mi_free as free, mi_malloc as malloc, mi_realloc as realloc,
+    mi_usable_size as usable_size,
+};
+#[cfg(not(feature = "mimalloc"))]
+use system::{calloc, free, malloc, realloc, usable_size};
+
+#[cfg(not(feature = "mimalloc"))]
+mod system {
+    pub(super) use libc::{calloc, free, malloc, realloc};
+    use std::ffi::c_void;
+
+    /// # Safety
+    ///
+    /// As for the function of the system.
+    pub(super) unsafe fn usable_size(pointer: *const c_void) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { libc::malloc_usable_size(pointer.cast_mut()) }
+    }
+}
+
+/// How much an engine may allocate, and whether it tried to allocate more.
+#[derive(Debug)]
+pub(crate) struct MemoryLimit {
+    limit: usize,
+    used: Cell<usize>,
+    is_hit: Cell<bool>,
+}
+
+impl MemoryLimit {
+    pub(crate) fn new(limit: Option<usize>) -> Rc<Self> {
+        let limit = limit.unwrap_or(usize::MAX);
+        Rc::new(Self { limit, used: Cell::new(0), is_hit: Cell::new(false) })
+    }
+
+    /// Whether an allocation was refused since the last call.
+    pub(crate) fn take_hit(&self) -> bool {
+        self.is_hit.replace(false)
+    }
+
+    /// Bytes that are allocated.
+    pub(crate) fn used(&self) -> usize {
+        self.used.get()
+    }
+
+    fn may_add(&self, size: usize) -> bool {
+        let fits = self.used.get().checked_add(size).is_some_and(|sum| sum <= self.limit);
+        if !fits {
+            self.is_hit.set(true);
+        }
+        fits
+    }
+
+    fn add(&self, size: usize) {
+        self.used.set(self.used.get() + size);
+    }
+
+    fn sub(&self, size: usize) {
+        self.used.set(self.used.get().saturating_sub(size));
+    }
+}
+
+/// Counts what the engine allocates.
+pub(crate) struct Counted(pub(crate) Rc<MemoryLimit>);
+
+impl Counted {
+    fn counted(&self, pointer: *mut c_void) -> *mut u8 {
+        if !pointer.is_null() {
+            // SAFETY: it was allocated just now, by the same allocator.
+            self.0.add(unsafe { usable_size(pointer) });
+        }
+        pointer.cast()
+    }
+}
+
+// SAFETY: all of it is done by the one allocator that is imported above, which aligns for anything; what is
+// beyond the limit is null.
+unsafe impl Allocator for Counted {
+    fn alloc(&mut self, size: usize) -> *mut u8 {
+        if !self.0.may_add(size) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: any size will do.
+        self.counted(unsafe { malloc(size) })
+    }
+
+    fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
+        match count.checked_mul(size) {
+            // SAFETY: any size will do.
+            Some(bytes) if self.0.may_add(bytes) => self.counted(unsafe { calloc(count, size) }),
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    unsafe fn dealloc(&mut self, pointer: *mut u8) {
+        if !pointer.is_null() {
+            // SAFETY: the caller's promise: it comes from this allocator.
+            unsafe {
+                self.0.sub(usable_size(pointer.cast()));
+                free(pointer.cast());
+            }
+        }
+    }
+
+    unsafe fn realloc(&mut self, pointer: *mut u8, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise: it comes from this allocator, or is null.
+        let before = if pointer.is_null() { 0 } else { unsafe { usable_size(pointer.cast()) } };
+        if size > before && !self.0.may_add(size - before) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: likewise.
+        let moved = unsafe { realloc(pointer.cast(), size) };
+        if moved.is_null() {
+            return moved.cast();
+        }
+        self.0.sub(before);
+        self.counted(moved)
+    }
+
+    unsafe fn usable_size(pointer: *mut u8) -> usize {
+        // SAFETY: the caller's promise: it comes from this allocator, or is null.
+        if pointer.is_null() { 0 } else { unsafe { usable_size(pointer.cast()) } }
+    }
+}

@@ -1,0 +1,259 @@
+//! An engine with everything that a script needs.
+
+use std::fmt;
+use std::path::Path;
+use std::rc::Rc;
+
+use mainspring::{Cx, EventLoop};
+use mainspring_js::{Engine, Entry, Host, Layer, Options};
+use rquickjs::{Context, Ctx, Function, Object, Persistent};
+
+use crate::engine::QuickJs;
+use crate::error::Error;
+use crate::memory::{Counted, MemoryLimit};
+use crate::natives;
+
+/// A script engine that is joined to a loop. See [`install`] and [`Runtime::new`].
+pub struct Runtime {
+    /// The `require` of the modules that are built in. First, so that it is let go of before the context.
+    require: Persistent<Function<'static>>,
+    layer: Rc<Layer<QuickJs>>,
+}
+
+/// How far an engine may go that [`Runtime::with_limits`] makes.
+///
+/// ```
+/// let limits = mainspring_quickjs::Limits { memory: Some(64 << 20), ..Default::default() };
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// How many bytes the engine may allocate.
+    pub memory: Option<usize>,
+    /// How many bytes of the stack scripts may use; the engine's own default is 256 KiB, and ours 1 MiB less.
+    pub stack: Option<usize>,
+}
+
+/// The stack of scripts, unless something else is said: what is safe on a thread of 2 MiB.
+const STACK: usize = 1 << 20;
+
+/// Gives an engine of yours the globals of [`Options`], and joins its job queue to the loop.
+///
+/// ```
+/// use mainspring::EventLoop;
+/// use mainspring_js::{Global, Options, Output};
+///
+/// let engine = rquickjs::Runtime::new()?;
+/// let context = rquickjs::Context::full(&engine)?;
+/// let event_loop = EventLoop::new()?;
+/// let output = Output::buffer();
+/// let options = Options::new().only([Global::Timers, Global::Console]).stdout(output.clone());
+/// let _script = mainspring_quickjs::install(&context, event_loop.cx(), options)?;
+///
+/// context.with(|ctx| ctx.eval::<(), _>("setTimeout(() => console.log('later'), 1)"))?;
+/// event_loop.run_until_idle()?;
+/// assert_eq!(output.text(), "later\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// What the engine says.
+pub fn install(context: &Context, cx: &Cx, options: Options) -> Result<Runtime, Error> {
+    Runtime::join(context, cx, options, None)
+}
+
+impl Runtime {
+    /// Makes an engine, and joins it to the loop.
+    ///
+    /// ```
+    /// use mainspring::EventLoop;
+    /// use mainspring_js::{Options, Output};
+    /// use mainspring_quickjs::Runtime;
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let output = Output::buffer();
+    /// let script = Runtime::new(event_loop.cx(), Options::new().stdout(output.clone()))?;
+    /// script.eval("setTimeout(() => console.log('hello'), 10)", "hello.js")?;
+    /// assert_eq!(script.run(&event_loop)?, 0);
+    /// assert_eq!(output.text(), "hello\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the engine says.
+    pub fn new(cx: &Cx, options: Options) -> Result<Self, Error> {
+        Self::with_limits(cx, options, Limits::default())
+    }
+
+    /// Makes an engine that may not use more than this, and joins it to the loop.
+    ///
+    /// ```
+    /// use mainspring::EventLoop;
+    /// use mainspring_js::Options;
+    /// use mainspring_quickjs::{Limits, Runtime};
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let limits = Limits { memory: Some(16 << 20), ..Limits::default() };
+    /// let script = Runtime::with_limits(event_loop.cx(), Options::new(), limits)?;
+    /// assert!(script.eval("const all = []; for (;;) all.push('x'.repeat(1000))", "x.js").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the engine says.
+    pub fn with_limits(cx: &Cx, options: Options, limits: Limits) -> Result<Self, Error> {
+        let memory = MemoryLimit::new(limits.memory);
+        let runtime = rquickjs::Runtime::new_with_alloc(Counted(Rc::clone(&memory)))?;
+        runtime.set_max_stack_size(limits.stack.unwrap_or(STACK));
+        let context = Context::full(&runtime)?;
+        Self::join(&context, cx, options, Some(memory))
+    }
+
+    fn join(
+        context: &Context,
+        cx: &Cx,
+        options: Options,
+        memory: Option<Rc<MemoryLimit>>,
+    ) -> Result<Self, Error> {
+        let layer = Layer::new(cx, options, |host| QuickJs::new(context, host, memory))?;
+        let require = context.with(|ctx| {
+            boot(&ctx, &layer).map_err(|error| Error::of(&ctx, layer.engine(), error))
+        })?;
+        Ok(Self { require, layer })
+    }
+
+    /// What the operations of the script work on.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        self.layer.host()
+    }
+
+    /// The context of the engine.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        self.layer.engine().context()
+    }
+
+    /// Enters the engine, for the time before and between callbacks of the loop.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// let sum: i32 = script.with(|ctx| ctx.eval("1 + 2"))?;
+    /// assert_eq!(sum, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the script threw, or what stopped it.
+    pub fn with<R>(
+        &self,
+        call: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<R>,
+    ) -> Result<R, Error> {
+        self.layer.timed(|engine| {
+            engine.context().with(|ctx| call(&ctx).map_err(|error| Error::of(&ctx, engine, error)))
+        })
+    }
+
+    /// Evaluates a script, in the global scope. Its jobs are run by the loop.
+    ///
+    /// # Errors
+    ///
+    /// What the script threw, or what stopped it.
+    pub fn eval(&self, source: &str, filename: &str) -> Result<(), Error> {
+        self.with(|ctx| crate::compile::script(ctx, source, filename).map(drop))
+    }
+
+    /// Begins to run a file: a module or a CommonJS script, as Node decides it. What it throws is an uncaught
+    /// exception of the script.
+    pub fn start_file(&self, path: &Path) {
+        let path = path.to_string_lossy().into_owned();
+        self.enter("main", |_, require| {
+            let main: Object = require.call(("internal/run_main",))?;
+            main.get::<_, Function>("runMain")?.call((path,))
+        });
+    }
+
+    /// Calls something of the JavaScript half.
+    pub(crate) fn enter(
+        &self,
+        kind: &'static str,
+        call: impl for<'js> FnOnce(&Ctx<'js>, &Function<'js>) -> rquickjs::Result<()>,
+    ) {
+        let cx = self.host().cx().clone();
+        self.layer.enter(&cx, kind, |engine| {
+            engine.with(|ctx| {
+                let require = self.require.clone().restore(ctx)?;
+                call(ctx, &require)
+            })
+        });
+    }
+
+    /// Drives the loop until the script has ended: because nothing is left to do, or by `process.exit`. Gives the
+    /// exit code.
+    ///
+    /// # Errors
+    ///
+    /// As for [`EventLoop::run_until_idle`].
+    pub fn run(&self, event_loop: &EventLoop) -> Result<i32, mainspring::Error> {
+        event_loop.run_microtasks()?;
+        loop {
+            if let Some(code) = self.host().exit_code() {
+                return Ok(code);
+            }
+            event_loop.run_until_idle()?;
+            self.layer.enter(event_loop.cx(), "beforeExit", |engine| {
+                engine.call(Entry::BeforeExit, None)
+            });
+            event_loop.run_microtasks()?;
+            if !event_loop.cx().is_alive() {
+                break;
+            }
+        }
+        Ok(self.end())
+    }
+
+    /// The script's `exit` event, and the code that it wants.
+    fn end(&self) -> i32 {
+        if self.host().exit_code().is_none() {
+            let cx = self.host().cx().clone();
+            let mut code = None;
+            self.layer.enter(&cx, "exit", |engine| {
+                code = engine.call_exit()?;
+                Ok(())
+            });
+            #[expect(clippy::cast_possible_truncation, reason = "an exit code")]
+            self.layer.exit(code.unwrap_or(0.0) as i32);
+        }
+        self.host().exit_code().unwrap_or(0)
+    }
+}
+
+/// Evaluates the JavaScript half.
+fn boot<'js>(
+    ctx: &Ctx<'js>,
+    layer: &Rc<Layer<QuickJs>>,
+) -> rquickjs::Result<Persistent<Function<'static>>> {
+    let host = natives::host(ctx, layer)?;
+    let module = Object::new(ctx.clone())?;
+    let nothing = rquickjs::Undefined;
+    natives::builtin(ctx, "internal/loader")?.call::<_, ()>((nothing, nothing, module.clone(), host))?;
+    let require: Function = module.get("exports")?;
+    require.call::<_, ()>(("internal/bootstrap",))?;
+    Ok(Persistent::save(ctx, require))
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.layer.detach();
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime").field("host", self.host()).finish_non_exhaustive()
+    }
+}

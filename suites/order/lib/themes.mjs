@@ -1,0 +1,124 @@
+import * as abort from "./actions/abort.mjs";
+import * as core from "./actions/core.mjs";
+import * as emitter from "./actions/emitter.mjs";
+import * as failures from "./actions/failures.mjs";
+import * as generators from "./actions/generators.mjs";
+import * as handles from "./actions/handles.mjs";
+import * as promises from "./actions/promises.mjs";
+import * as target from "./actions/target.mjs";
+import * as timersPromises from "./actions/timers_promises.mjs";
+
+const weigh = (weight, ...actions) => actions.map((action) => [weight, action]);
+
+const LOOP = weigh(3, core.immediate, core.zeroTimeout, core.timeout);
+const QUEUES = weigh(3, core.tick, core.microtask, core.then);
+const PROMISES = weigh(2, core.then, core.rejected, core.construct, core.deferred);
+const ASYNC = [...weigh(4, core.asyncFunction), ...weigh(6, core.awaiting), ...weigh(3, core.awaitingLoop)];
+const BASE = [...LOOP, ...QUEUES, ...ASYNC];
+
+const nothing = () => [];
+
+// A theme is the actions a script is made of, with weights, and what it does at the start and the end.
+const theme = (actions, { features = [], setup = nothing, end = nothing, portable = false } = {}) => ({
+  actions,
+  features,
+  setup,
+  end,
+  portable,
+});
+
+// What throws at the end of the script, if the rest is certain then.
+const throwAtEnd = (script, cx) =>
+  cx.free && script.random.chance(30) ? [`throw new Error("${script.label("e")}");`] : [];
+
+const unsettled = (script) => (script.esm && script.random.chance(30) ? ["await new Promise(() => {});"] : []);
+
+const TARGET = weigh(3, target.listen, target.listenObject, target.stop, target.change, target.dispatch);
+const EMITTER = weigh(
+  2,
+  emitter.on,
+  emitter.on,
+  emitter.emit,
+  emitter.emit,
+  emitter.off,
+  emitter.watch,
+  emitter.oncePromise,
+  emitter.abortedOnce,
+  emitter.iterate,
+  emitter.emitError,
+  emitter.throwingListener,
+  emitter.captured,
+);
+const ABORT = weigh(
+  3,
+  abort.listen,
+  abort.abort,
+  abort.any,
+  abort.timeoutSignal,
+  abort.throwIfAborted,
+  abort.abortableDelay,
+  abort.abortableImmediate,
+  abort.removedListener,
+);
+const HANDLES = weigh(
+  2,
+  handles.clear,
+  handles.clear,
+  handles.reference,
+  handles.unrefImmediate,
+  handles.unrefTimeout,
+  handles.refreshed,
+  handles.refreshed,
+  handles.interval,
+  handles.withArguments,
+  handles.receiver,
+);
+const DELAYS = weigh(
+  3,
+  timersPromises.delay,
+  timersPromises.turn,
+  timersPromises.zeroDelay,
+  timersPromises.awaitDelay,
+  timersPromises.every,
+);
+const GENERATORS = weigh(3, generators.loop, generators.queued, generators.ended, generators.overPromises);
+const ADOPTION = weigh(3, promises.combinator, promises.adopt);
+
+const throwing = { features: ["throws"], setup: failures.catchUncaught, end: throwAtEnd };
+
+export const THEMES = {
+  queues: theme([...QUEUES, ...PROMISES], { portable: true }),
+  loop: theme([...LOOP, ...QUEUES], { portable: true }),
+  async: theme([...QUEUES, ...PROMISES, ...ASYNC], { portable: true }),
+  mixture: theme([...BASE, ...PROMISES], { portable: true }),
+  nested: theme([...weigh(6, core.immediate, core.timeout, core.zeroTimeout), ...QUEUES, ...ASYNC], { portable: true }),
+  timers: theme([...LOOP, ...QUEUES, ...HANDLES], { features: ["handles"] }),
+  handles: theme([...LOOP, ...HANDLES, ...weigh(2, core.tick, core.then)], { features: ["handles"] }),
+  combinators: theme([...ADOPTION, ...QUEUES, ...LOOP]),
+  thenables: theme([...weigh(5, promises.adopt), ...weigh(2, promises.subclass), ...QUEUES, ...ASYNC]),
+  generators: theme([...GENERATORS, ...QUEUES, ...LOOP]),
+  emitter: theme([...EMITTER, ...QUEUES, ...LOOP]),
+  target: theme([...TARGET, ...QUEUES, ...LOOP]),
+  abort: theme([...ABORT, ...QUEUES, ...LOOP]),
+  delays: theme([...DELAYS, ...BASE]),
+  aborted: theme([...ABORT, ...DELAYS, ...EMITTER, ...ASYNC]),
+  errors: theme([...LOOP, ...QUEUES], throwing),
+  failures: theme(
+    [...BASE, ...weigh(3, failures.uncaughtRejection, target.throwingListener, failures.warn)],
+    { ...throwing, setup: (script) => [...failures.catchUncaught(script), ...failures.catchWarnings(script)] },
+  ),
+  rejections: theme([...weigh(6, failures.rejection), ...LOOP, ...QUEUES], { setup: failures.watchRejections }),
+  fatal: theme([...BASE, ...weigh(2, failures.uncaughtRejection, failures.exitCode)], {
+    features: ["throws"],
+    setup: failures.watchExit,
+    end: throwAtEnd,
+  }),
+  exit: theme([...BASE, ...weigh(3, failures.exit, failures.exitCode, handles.unrefTimeout)], {
+    setup: failures.watchExit,
+    end: unsettled,
+  }),
+  everything: theme(
+    [...BASE, ...PROMISES, ...HANDLES, ...ADOPTION, ...GENERATORS, ...EMITTER, ...TARGET, ...ABORT, ...DELAYS],
+    { features: ["handles"], setup: (script) => failures.watchExit(script) },
+  ),
+};

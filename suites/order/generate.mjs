@@ -1,7 +1,8 @@
 // Writes scripts to the standard output:
-//   generate.mjs SEED           one script
-//   generate.mjs FIRST COUNT    several, each after a line `//// NAME`
-//   generate.mjs --names FIRST COUNT [--portable]    their names
+//   generate.mjs SEED               one script
+//   generate.mjs FIRST COUNT        several, each after a line `//// NAME`
+//   generate.mjs portable FIRST COUNT    the names of those that need no more than an engine and the loop
+// SLOT_MS is how far timers are apart: the output does not depend on it, unless the machine is slower than that.
 // The name of a script says the seed, the theme and the kind of module.
 
 import { Script } from "./lib/script.mjs";
@@ -19,21 +20,22 @@ function describe(seed) {
 
 function generate(seed) {
   const { theme, esm } = describe(seed);
-  return new Script(seed, theme, esm).write();
+  return new Script(seed, theme, { esm, slotMs: Number(process.env.SLOT_MS ?? 40) }).write();
 }
 
-const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
-const [first, count] = process.argv.slice(2).filter((argument) => !argument.startsWith("--")).map(Number);
+const [first, ...more] = process.argv.slice(2);
 
-if (count === undefined) {
-  process.stdout.write(generate(first));
-} else {
-  for (let seed = first; seed < first + count; seed += 1) {
+if (first === "portable") {
+  for (let seed = Number(more[0]); seed < Number(more[0]) + Number(more[1]); seed += 1) {
     const { theme, file } = describe(seed);
-    if (!flags.includes("--names")) {
-      process.stdout.write(`//// ${file}\n${generate(seed)}`);
-    } else if (theme.portable || !flags.includes("--portable")) {
+    if (theme.portable) {
       process.stdout.write(`${file}\n`);
     }
+  }
+} else if (more.length === 0) {
+  process.stdout.write(generate(Number(first)));
+} else {
+  for (let seed = Number(first); seed < Number(first) + Number(more[0]); seed += 1) {
+    process.stdout.write(`//// ${describe(seed).file}\n${generate(seed)}`);
   }
 }

@@ -23,6 +23,8 @@ pub enum Limit {
     CallbackTime(Duration),
     /// The engine may not allocate more.
     Memory,
+    /// Somebody asked for it, from outside.
+    Interrupted,
 }
 
 impl fmt::Display for Limit {
@@ -32,6 +34,7 @@ impl fmt::Display for Limit {
                 write!(f, "a callback of the script ran for longer than {limit:?}")
             }
             Self::Memory => f.write_str("the script is out of memory"),
+            Self::Interrupted => f.write_str("the script was interrupted"),
         }
     }
 }
@@ -79,6 +82,13 @@ pub struct Stats {
     pub callbacks: u64,
 }
 
+/// What of a script waits, and keeps the loop alive.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waiting {
+    pub(crate) timers: usize,
+    pub(crate) immediates: usize,
+}
+
 /// Called with what begins and what ends; see [`Host::set_observer`].
 pub(crate) type Observer = Rc<dyn Fn(&'static str, Instant, Instant)>;
 
@@ -94,6 +104,10 @@ pub(crate) struct Inner {
     pub(crate) deadline: Cell<Option<Instant>>,
     pub(crate) stats: Cell<Stats>,
     pub(crate) observer: RefCell<Option<Observer>>,
+    /// Asks the layer.
+    pub(crate) waiting: RefCell<Option<Box<dyn Fn() -> Waiting>>>,
+    /// How many operations are under way on workers.
+    offloaded: Cell<usize>,
     resources: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
 }
 
@@ -106,6 +120,8 @@ impl Host {
             deadline: Cell::new(None),
             stats: Cell::new(Stats::default()),
             observer: RefCell::new(None),
+            waiting: RefCell::new(None),
+            offloaded: Cell::new(0),
             resources: RefCell::default(),
         }))
     }
@@ -163,6 +179,22 @@ impl Host {
         self.0.observer.replace(Some(Rc::new(observer)));
     }
 
+    /// What keeps the loop alive for the script, for a person to read: `2 timers`, `a server on 127.0.0.1:80`.
+    #[must_use]
+    pub fn why_alive(&self) -> Vec<String> {
+        let waiting = self.0.waiting.borrow().as_ref().map(|waiting| waiting()).unwrap_or_default();
+        let counts = [
+            (waiting.timers, "timer", "timers"),
+            (waiting.immediates, "immediate", "immediates"),
+            (self.0.offloaded.get(), "operation on a worker", "operations on workers"),
+        ];
+        let counted = counts.into_iter().filter(|(count, ..)| *count > 0);
+        counted
+            .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
+            .chain(crate::ops::sockets(self))
+            .collect()
+    }
+
     /// Whether the present callback has run for too long. For the interrupt handler of the engine.
     #[must_use]
     pub fn is_late(&self) -> bool {
@@ -197,8 +229,12 @@ impl Host {
         let done = self.cx().promisify(&AbortSignal::never(), move |_| {
             Ok::<_, mainspring::Rejection>(work())
         });
+        let host = self.clone();
+        host.0.offloaded.set(host.0.offloaded.get() + 1);
         let task = async move {
-            let arguments = match done.await {
+            let outcome = done.await;
+            host.0.offloaded.set(host.0.offloaded.get() - 1);
+            let arguments = match outcome {
                 Ok(Ok(value)) => vec![Value::Null, value],
                 Ok(Err(error)) => vec![Value::Error(error)],
                 Err(reason) => vec![Value::Error(OpError::new("Error", reason.to_string()))],

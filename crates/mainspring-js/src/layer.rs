@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mainspring::{Cx, ImmediateId, Job, JobQueue, JobQueueId, TimerId};
 
 use crate::engine::{Engine, Entry, JobRun, Origin, Thrown};
-use crate::host::{Host, Limit};
+use crate::host::{Host, Limit, Waiting};
 use crate::{Options, Uncaught};
 
 /// How many jobs are run between two looks at the clock.
@@ -37,6 +37,8 @@ impl Hasher for IdHasher {
     }
 }
 
+type Ids = HashSet<u64, BuildHasherDefault<IdHasher>>;
+
 /// The loop, as a script of one engine uses it.
 ///
 /// It is the only thing that calls the engine, and lets go of it when the script has ended.
@@ -44,8 +46,11 @@ pub struct Layer<E: Engine> {
     engine: E,
     host: Host,
     /// Timers that wait, so that they can be cleared at the end of the script.
-    timers: RefCell<HashSet<u64, BuildHasherDefault<IdHasher>>>,
-    immediates: RefCell<HashSet<u64, BuildHasherDefault<IdHasher>>>,
+    timers: RefCell<Ids>,
+    immediates: RefCell<Ids>,
+    /// Those of them that keep nothing alive.
+    idle_timers: RefCell<Ids>,
+    idle_immediates: RefCell<Ids>,
     /// Whether jobs wait for the next tick, because they took too long.
     is_paused: Cell<bool>,
     /// Jobs since the last look at the clock.
@@ -72,12 +77,17 @@ impl<E: Engine> Layer<E> {
             host,
             timers: RefCell::default(),
             immediates: RefCell::default(),
+            idle_timers: RefCell::default(),
+            idle_immediates: RefCell::default(),
             is_paused: Cell::new(false),
             unlooked: Cell::new(0),
             attached: Cell::new(None),
             this: this.clone(),
         });
         layer.attached.set(Some(cx.attach_jobs(layer.clone())));
+        let this = Rc::downgrade(&layer);
+        let waiting = move || this.upgrade().map(|layer| layer.waiting()).unwrap_or_default();
+        layer.host.0.waiting.replace(Some(Box::new(waiting)));
         Ok(layer)
     }
 
@@ -93,6 +103,15 @@ impl<E: Engine> Layer<E> {
 
     fn cx(&self) -> &Cx {
         self.host.cx()
+    }
+
+    /// What keeps the loop alive.
+    fn waiting(&self) -> Waiting {
+        let count = |all: &RefCell<Ids>, idle: &RefCell<Ids>| all.borrow().len() - idle.borrow().len();
+        Waiting {
+            timers: count(&self.timers, &self.idle_timers),
+            immediates: count(&self.immediates, &self.idle_immediates),
+        }
     }
 
     /// Whether the script has ended.
@@ -124,13 +143,14 @@ impl<E: Engine> Layer<E> {
         let name = Rc::new(Cell::new(0));
         let own = Rc::clone(&name);
         let id = self.cx().set_timeout(Self::delay(ms), move |cx| {
-            layer.timers.borrow_mut().remove(&own.get());
+            cross_off(own.get(), &layer.timers, &layer.idle_timers);
             layer.host.count(|stats| stats.timers += 1);
             layer.enter(cx, "timer", |engine| engine.call(Entry::Timer, Some(&target)));
         });
         let id = id.map_err(mainspring::Error::from)?;
         if !is_ref {
             self.cx().reference_timer(id, false)?;
+            self.idle_timers.borrow_mut().insert(id.get());
         }
         name.set(id.get());
         self.timers.borrow_mut().insert(id.get());
@@ -139,7 +159,7 @@ impl<E: Engine> Layer<E> {
 
     /// Clears a timer. Tells whether it was waiting.
     pub fn clear_timer(&self, id: u64) -> bool {
-        self.timers.borrow_mut().remove(&id);
+        cross_off(id, &self.timers, &self.idle_timers);
         TimerId::from_u64(id).is_some_and(|id| self.cx().clear_timeout(id))
     }
 
@@ -151,9 +171,11 @@ impl<E: Engine> Layer<E> {
 
     /// Says whether a timer keeps the loop alive.
     pub fn ref_timer(&self, id: u64, is_ref: bool) {
-        if let Some(id) = TimerId::from_u64(id) {
-            // One that is gone keeps nothing alive.
-            let _ = self.cx().reference_timer(id, is_ref);
+        // One that is gone keeps nothing alive.
+        if let Some(timer) = TimerId::from_u64(id)
+            && self.cx().reference_timer(timer, is_ref).is_ok()
+        {
+            mark(id, !is_ref, &self.idle_timers);
         }
     }
 
@@ -163,12 +185,13 @@ impl<E: Engine> Layer<E> {
         let name = Rc::new(Cell::new(0));
         let own = Rc::clone(&name);
         let id = self.cx().set_immediate(move |cx| {
-            layer.immediates.borrow_mut().remove(&own.get());
+            cross_off(own.get(), &layer.immediates, &layer.idle_immediates);
             layer.host.count(|stats| stats.immediates += 1);
             layer.enter(cx, "immediate", |engine| engine.call(Entry::Immediate, Some(&target)));
         });
         if !is_ref {
             let _ = self.cx().reference_immediate(id, false);
+            self.idle_immediates.borrow_mut().insert(id.get());
         }
         name.set(id.get());
         self.immediates.borrow_mut().insert(id.get());
@@ -177,14 +200,16 @@ impl<E: Engine> Layer<E> {
 
     /// Clears an immediate. Tells whether it was waiting.
     pub fn clear_immediate(&self, id: u64) -> bool {
-        self.immediates.borrow_mut().remove(&id);
+        cross_off(id, &self.immediates, &self.idle_immediates);
         self.cx().clear_immediate(ImmediateId::from_u64(id))
     }
 
     /// Says whether an immediate keeps the loop alive.
     pub fn ref_immediate(&self, id: u64, is_ref: bool) {
         // One that is gone keeps nothing alive.
-        let _ = self.cx().reference_immediate(ImmediateId::from_u64(id), is_ref);
+        if self.cx().reference_immediate(ImmediateId::from_u64(id), is_ref).is_ok() {
+            mark(id, !is_ref, &self.idle_immediates);
+        }
     }
 
     /// Has the entry [`Ticks`](Entry::Ticks) called before the microtasks of the next checkpoint.
@@ -210,7 +235,12 @@ impl<E: Engine> Layer<E> {
         call: impl FnOnce(&E) -> Result<(), Thrown<E::Ref>>,
     ) -> bool {
         self.host.0.deadline.set(None);
-        self.enter_checkpoint(cx, kind, call)
+        let is_well = self.enter_checkpoint(cx, kind, call);
+        if !is_well {
+            // As in Node: what a callback that threw has queued waits for the next callback.
+            cx.put_off_checkpoint();
+        }
+        is_well
     }
 
     /// Likewise, within the time of the callback before.
@@ -292,7 +322,8 @@ impl<E: Engine> Layer<E> {
             return;
         }
         let limit = match (thrown, self.host.options().callback_time) {
-            (Thrown::Interrupted, Some(limit)) => Limit::CallbackTime(limit),
+            (Thrown::Interrupted, Some(limit)) if self.host.is_late() => Limit::CallbackTime(limit),
+            (Thrown::Interrupted, _) => Limit::Interrupted,
             _ => Limit::Memory,
         };
         self.limit(cx, limit);
@@ -361,6 +392,23 @@ impl<E: Engine> Layer<E> {
         if let Some(limit) = self.host.options().callback_time {
             self.limit(cx, Limit::CallbackTime(limit));
         }
+    }
+}
+
+/// It waits no more.
+fn cross_off(id: u64, all: &RefCell<Ids>, idle: &RefCell<Ids>) {
+    all.borrow_mut().remove(&id);
+    let mut idle = idle.borrow_mut();
+    if !idle.is_empty() {
+        idle.remove(&id);
+    }
+}
+
+fn mark(id: u64, is_idle: bool, idle: &RefCell<Ids>) {
+    if is_idle {
+        idle.borrow_mut().insert(id);
+    } else {
+        idle.borrow_mut().remove(&id);
     }
 }
 

@@ -15,6 +15,8 @@ mod host;
 mod layer;
 mod options;
 pub mod ops;
+pub mod resolve;
+pub mod scan;
 mod stdio;
 mod value;
 

@@ -10,7 +10,8 @@ use url::Url;
 
 use self::exports::Lookup;
 use self::package::{Invalid, Package, Packages};
-use crate::OpError;
+use crate::ops::errno::system_error;
+use crate::{Global, Host, OpError, Options, Value};
 
 /// Who asks for a module. The rules differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,21 @@ impl Target {
             Self::Data(url) => url.clone(),
         }
     }
+
+    /// The source of the module.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn source(&self) -> Result<String, OpError> {
+        match self {
+            Self::File { path, .. } => read(path),
+            Self::Data(url) => data_text(url),
+            Self::Builtin(name) => {
+                Ok(crate::builtin(name).map_or(String::new(), |builtin| builtin.source.into()))
+            }
+        }
+    }
 }
 
 /// How the source of a module is to be read.
@@ -79,10 +95,9 @@ pub enum Format {
 }
 
 /// Resolves specifiers, and remembers the packages that it has seen.
-#[derive(Debug)]
 pub struct Resolver {
     packages: Packages,
-    is_builtin: fn(&str) -> bool,
+    is_builtin: Box<dyn Fn(&str) -> bool>,
     /// Where `require` looks after all `node_modules`.
     global_dirs: Vec<PathBuf>,
 }
@@ -90,8 +105,19 @@ pub struct Resolver {
 impl Resolver {
     /// A resolver for scripts that have these built-in modules. `require` looks into the global directories
     /// after all others.
-    pub fn new(is_builtin: fn(&str) -> bool, global_dirs: Vec<PathBuf>) -> Self {
-        Self { packages: Packages::default(), is_builtin, global_dirs }
+    pub fn new(is_builtin: impl Fn(&str) -> bool + 'static, global_dirs: Vec<PathBuf>) -> Self {
+        Self { packages: Packages::default(), is_builtin: Box::new(is_builtin), global_dirs }
+    }
+
+    /// The resolver of a script: it knows the modules that the options allow.
+    #[must_use]
+    pub fn of(host: &Host) -> Rc<Self> {
+        host.resource(|| {
+            let options = host.options().clone();
+            let global_dirs = std::env::var_os("NODE_PATH").unwrap_or_default();
+            let global_dirs = std::env::split_paths(&global_dirs).filter(|dir| dir.is_absolute());
+            Self::new(move |name| is_allowed(&options, name), global_dirs.collect())
+        })
     }
 
     /// What a specifier means in a file or module, given by its path or URL.
@@ -127,6 +153,24 @@ impl Resolver {
                 .map_or(path.clone().into_owned(), |(_, path)| path.into())
         };
         format!("\nDid you mean to import \"{found}\"?")
+    }
+
+    /// The URL that a specifier means in a module, whether or not there is something.
+    ///
+    /// # Errors
+    ///
+    /// As for [`resolve`](Self::resolve), but not if the file is missing.
+    pub fn resolve_url(&self, specifier: &str, parent: &str) -> Result<String, OpError> {
+        if Url::parse(specifier).is_ok_and(|url| url.scheme() != "file") {
+            return Ok(specifier.into());
+        }
+        match self.import(specifier, &parent_file(parent)) {
+            Ok(target) => Ok(target.url()),
+            Err(error) => match error.properties.iter().find(|(key, _)| key == "url") {
+                Some((_, Value::String(url))) => Ok(url.clone()),
+                _ => Err(error),
+            },
+        }
     }
 
     /// The file that a program is started with: a path whose extension may be left out.
@@ -179,6 +223,12 @@ impl Resolver {
     pub fn package_of(&self, file: &Path) -> Option<PathBuf> {
         let package = self.packages.around(file).ok()??;
         package.is_module.map(|_| package.file.clone())
+    }
+
+    /// Whether a module of that name is built in, for this script.
+    #[must_use]
+    pub fn is_builtin(&self, name: &str) -> bool {
+        (self.is_builtin)(name)
     }
 
     fn require(&self, specifier: &str, parent: &Path) -> Result<Target, OpError> {
@@ -441,6 +491,27 @@ impl Resolver {
     }
 }
 
+/// Whether a name is that of a built-in module that a script with these options may have.
+fn is_allowed(options: &Options, name: &str) -> bool {
+    let is_public = crate::builtin(name).is_some_and(|builtin| builtin.is_public());
+    let group = match name.split('/').next().unwrap_or(name) {
+        "buffer" => Global::Encoding,
+        "console" => Global::Console,
+        "crypto" => Global::Crypto,
+        "events" => Global::Events,
+        "fs" => Global::Fs,
+        "module" => Global::Modules,
+        "net" => Global::Net,
+        "os" | "process" => Global::Process,
+        "perf_hooks" => Global::Performance,
+        "timers" => Global::Timers,
+        "url" => Global::Url,
+        // What remains reaches nothing outside of the script.
+        _ => return is_public,
+    };
+    is_public && options.has(group)
+}
+
 /// Modules of Node that scripts may ask for and that are not built in here.
 const NODE_ONLY: &[&str] = &[
     "async_hooks",
@@ -471,12 +542,16 @@ const NODE_ONLY: &[&str] = &[
 
 /// The file that is the parent for resolution, given by its path, its URL, or as code without a file.
 fn parent_file(parent: &str) -> PathBuf {
-    if parent.starts_with('/') {
-        return parent.into();
+    file_path(parent).unwrap_or_else(|| current_dir().join("[eval]"))
+}
+
+/// The path of a file that is given by its path or URL.
+pub(crate) fn file_path(file: &str) -> Option<PathBuf> {
+    if file.starts_with('/') {
+        return Some(file.into());
     }
-    let path = Url::parse(parent).ok().filter(|url| url.scheme() == "file");
-    let path = path.map(|url| percent_decode(url.path()).into());
-    path.unwrap_or_else(|| current_dir().join("[eval]"))
+    let url = Url::parse(file).ok().filter(|url| url.scheme() == "file")?;
+    Some(percent_decode(url.path()).into())
 }
 
 fn current_dir() -> PathBuf {
@@ -589,36 +664,28 @@ fn data_format(url: &str) -> Result<Format, OpError> {
     }
 }
 
+/// The text of a source file, without a byte order mark.
+pub(crate) fn read(path: &Path) -> Result<String, OpError> {
+    let bytes = std::fs::read(path).map_err(|error| system_error(&error, "open", &[path]))?;
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.into(),
+        None => text,
+    })
+}
+
 /// The text of a `data:` URL.
-///
-/// # Errors
-///
-/// If it is none, or not valid base64.
-pub fn data_text(url: &str) -> Result<String, OpError> {
+fn data_text(url: &str) -> Result<String, OpError> {
     let invalid = || type_error("ERR_INVALID_URL", "Invalid URL".to_owned()).with("input", url);
     let (head, body) = url.split_once(',').ok_or_else(invalid)?;
     let body = body.split('#').next().unwrap_or_default();
     if !head.ends_with(";base64") {
         return Ok(percent_decode(body));
     }
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in percent_decode(body).bytes().filter(|byte| !matches!(byte, b'=' | b' ' | b'\n')) {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return Err(invalid()),
-        };
-        (bits, count) = (bits << 6 | u32::from(digit), count + 6);
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
+    let mut digits = percent_decode(body);
+    digits.retain(|digit| !matches!(digit, '=' | ' ' | '\n'));
+    let bytes = data_encoding::BASE64_NOPAD.decode(digits.as_bytes()).map_err(|_| invalid())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -714,6 +781,12 @@ fn invalid_json(invalid: &Invalid, place: &str) -> OpError {
         "ERR_INVALID_PACKAGE_CONFIG",
         format!("Invalid package config {file}{place}. {}", invalid.reason),
     )
+}
+
+impl std::fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Resolver").finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@
 //! broken is for the engine to refuse.
 
 mod exports;
+mod reexports;
 
 pub use exports::{Exports, commonjs_exports};
+pub use reexports::commonjs_names;
 
 /// What of the syntax of modules a source has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -26,6 +26,7 @@ enum Kind {
     Stderr,
     Buffer(Rc<RefCell<Vec<u8>>>),
     Sink(Sink),
+    Terminal(Sink),
 }
 
 impl Output {
@@ -58,6 +59,15 @@ impl Output {
         Self(Kind::Sink(Rc::new(RefCell::new(sink))))
     }
 
+    /// Something of your own that a person looks at: scripts may use colours.
+    ///
+    /// ```
+    /// assert!(mainspring_js::Output::terminal(std::io::sink()).is_terminal());
+    /// ```
+    pub fn terminal(sink: impl Write + 'static) -> Self {
+        Self(Kind::Terminal(Rc::new(RefCell::new(sink))))
+    }
+
     /// What was written to a [`buffer`](Self::buffer) so far; nothing for others.
     #[must_use]
     pub fn text(&self) -> String {
@@ -80,7 +90,7 @@ impl Output {
                 buffer.borrow_mut().extend_from_slice(bytes);
                 Ok(())
             }
-            Kind::Sink(sink) => write_all(&mut *sink.borrow_mut(), bytes),
+            Kind::Sink(sink) | Kind::Terminal(sink) => write_all(&mut *sink.borrow_mut(), bytes),
         }
     }
 
@@ -91,6 +101,7 @@ impl Output {
             Kind::Stdout => io::stdout().is_terminal(),
             Kind::Stderr => io::stderr().is_terminal(),
             Kind::Buffer(_) | Kind::Sink(_) => false,
+            Kind::Terminal(_) => true,
         }
     }
 }
@@ -120,7 +131,7 @@ impl fmt::Debug for Output {
             Kind::Stdout => "Output::stdout",
             Kind::Stderr => "Output::stderr",
             Kind::Buffer(_) => "Output::buffer",
-            Kind::Sink(_) => "Output",
+            Kind::Sink(_) | Kind::Terminal(_) => "Output",
         })
     }
 }

@@ -27,25 +27,36 @@ fn evaluate<'js>(
     filename: &str,
     first_line: i32,
 ) -> Result<Value<'js>> {
+    let value = raw(ctx, source, filename, first_line, qjs::JS_EVAL_TYPE_GLOBAL as i32)?;
+    // SAFETY: the value is handed over.
+    Ok(unsafe { Value::from_raw(ctx.clone(), value) })
+}
+
+/// What the engine makes of a source with these flags of its own. The value is the caller's.
+pub(crate) fn raw(
+    ctx: &Ctx<'_>,
+    source: &str,
+    filename: &str,
+    first_line: i32,
+    flags: i32,
+) -> Result<qjs::JSValue> {
     let filename = c_string(ctx, filename)?;
     let len = source.len();
     // The engine wants a zero behind the source, and stops at its length.
     let source = c_string(ctx, source)?;
     let mut options = qjs::JSEvalOptions {
         version: qjs::JS_EVAL_OPTIONS_VERSION as i32,
-        eval_flags: qjs::JS_EVAL_TYPE_GLOBAL as i32,
+        eval_flags: flags,
         filename: filename.as_ptr(),
         line_num: first_line,
     };
     let raw = ctx.as_raw().as_ptr();
     // SAFETY: the context is alive and entered; source and name end with a zero and live until the call returns.
-    unsafe {
-        let value = qjs::JS_Eval2(raw, source.as_ptr(), len as qjs::size_t, &raw mut options);
-        if qjs::JS_IsException(value) {
-            return Err(rquickjs::Error::Exception);
-        }
-        Ok(Value::from_raw(ctx.clone(), value))
-    }
+    let value = unsafe {
+        qjs::JS_Eval2(raw, source.as_ptr(), len as qjs::size_t, &raw mut options)
+    };
+    // SAFETY: it looks at the tag of the value.
+    if unsafe { qjs::JS_IsException(value) } { Err(rquickjs::Error::Exception) } else { Ok(value) }
 }
 
 fn c_string(ctx: &Ctx<'_>, text: &str) -> Result<CString> {

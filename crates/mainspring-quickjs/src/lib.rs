@@ -29,7 +29,10 @@ mod details;
 mod engine;
 mod error;
 mod memory;
+mod module_record;
+mod modules;
 mod natives;
+mod promises;
 mod runtime;
 
 pub use error::Error;

@@ -8,7 +8,7 @@ use rquickjs::function::{Func, Rest};
 use rquickjs::{Ctx, Exception, Function, Object, Persistent, Result, Value, qjs};
 
 use crate::engine::{Entries, QuickJs, WeakLayer, describe};
-use crate::{compile, convert, details};
+use crate::{compile, convert, details, modules, promises};
 
 /// Makes the object. Functions hold the layer weakly: the engine belongs to the layer.
 pub(crate) fn host<'js>(ctx: &Ctx<'js>, layer: &Rc<Layer<QuickJs>>) -> Result<Object<'js>> {
@@ -17,6 +17,8 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, layer: &Rc<Layer<QuickJs>>) -> Result<Ob
     immediates(&host, layer)?;
     tasks(&host, layer)?;
     engine(ctx, &host, layer)?;
+    promises::define(&host, layer)?;
+    modules::define(&host)?;
     for (name, op) in OPS.iter().copied().flatten() {
         host.set(*name, operation(ctx, *op, layer)?)?;
     }
@@ -24,7 +26,7 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, layer: &Rc<Layer<QuickJs>>) -> Result<Ob
 }
 
 /// The layer, if it is still there.
-fn alive(ctx: &Ctx<'_>, layer: &WeakLayer) -> Result<Rc<Layer<QuickJs>>> {
+pub(crate) fn alive(ctx: &Ctx<'_>, layer: &WeakLayer) -> Result<Rc<Layer<QuickJs>>> {
     layer.upgrade().ok_or_else(|| Exception::throw_message(ctx, "the loop has ended"))
 }
 

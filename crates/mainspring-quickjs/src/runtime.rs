@@ -213,22 +213,22 @@ impl Runtime {
                 break;
             }
         }
-        Ok(self.end())
+        self.end(event_loop)
     }
 
     /// The script's `exit` event, and the code that it wants.
-    fn end(&self) -> i32 {
+    fn end(&self, event_loop: &EventLoop) -> Result<i32, mainspring::Error> {
         if self.host().exit_code().is_none() {
-            let cx = self.host().cx().clone();
             let mut code = None;
-            self.layer.enter(&cx, "exit", |engine| {
+            self.layer.enter(event_loop.cx(), "exit", |engine| {
                 code = engine.call_exit()?;
                 Ok(())
             });
+            event_loop.run_microtasks()?;
             #[expect(clippy::cast_possible_truncation, reason = "an exit code")]
             self.layer.exit(code.unwrap_or(0.0) as i32);
         }
-        self.host().exit_code().unwrap_or(0)
+        Ok(self.host().exit_code().unwrap_or(0))
     }
 }
 
@@ -243,6 +243,7 @@ fn boot<'js>(
     natives::builtin(ctx, "internal/loader")?.call::<_, ()>((nothing, nothing, module.clone(), host))?;
     let require: Function = module.get("exports")?;
     require.call::<_, ()>(("internal/bootstrap",))?;
+    crate::modules::install(ctx, layer, &require)?;
     Ok(Persistent::save(ctx, require))
 }
 

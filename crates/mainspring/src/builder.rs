@@ -51,6 +51,8 @@ pub(crate) struct Config {
     pub(crate) max_spin: Duration,
     /// In nanoseconds.
     pub(crate) timer_slack: i64,
+    /// Whether timers that become due during the timer phase are run by it.
+    pub(crate) catches_up: bool,
     pub(crate) max_workers: usize,
     pub(crate) worker_keep_alive: Duration,
     pub(crate) fast_path: FastPathMode,
@@ -94,6 +96,7 @@ impl Default for Builder {
                 strict_microtasks: true,
                 max_spin: Duration::from_micros(50),
                 timer_slack: 100_000,
+                catches_up: false,
                 max_workers: 512,
                 worker_keep_alive: Duration::from_secs(10),
                 fast_path: FastPathMode::Auto,
@@ -237,6 +240,18 @@ impl Builder {
     /// ```
     pub fn worker_keep_alive(mut self, time: Duration) -> Self {
         self.config.worker_keep_alive = time;
+        self
+    }
+
+    /// Whether the timer phase also runs timers that become due while it runs, because callbacks take long, as
+    /// Node's does. By default they wait for the next tick, so that descriptors and tasks have their turn.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().catch_up_timers(true).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn catch_up_timers(mut self, on: bool) -> Self {
+        self.config.catches_up = on;
         self
     }
 

@@ -155,6 +155,33 @@ impl Cx {
         self.0.next_tick(callback);
     }
 
+    /// Leaves out the checkpoint after the present callback: its microtasks are run after the next callback of
+    /// the phase, or when the phase has ended. Node does so after a callback that has thrown.
+    ///
+    /// ```
+    /// use std::{cell::RefCell, rc::Rc};
+    ///
+    /// let log = Rc::new(RefCell::new(Vec::new()));
+    /// let say = |what| {
+    ///     let log = Rc::clone(&log);
+    ///     move |_: &mainspring::Cx| log.borrow_mut().push(what)
+    /// };
+    /// let (first, microtask, second) = (say("first"), say("microtask"), say("second"));
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// event_loop.cx().submit(|cx| {
+    ///     first(cx);
+    ///     cx.queue_microtask(microtask);
+    ///     cx.put_off_checkpoint();
+    /// })?;
+    /// event_loop.cx().submit(second)?;
+    /// event_loop.run_until_idle()?;
+    /// assert_eq!(*log.borrow(), ["first", "second", "microtask"]);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn put_off_checkpoint(&self) {
+        self.0.is_put_off.set(self.0.driven.get());
+    }
+
     /// Queues a callback for the check phase of this tick, after the poll. If that has begun, for the
     /// check phase of the next one.
     ///

@@ -86,6 +86,8 @@ pub(crate) struct Local {
     pub(crate) ran_timers: Cell<bool>,
     /// Whether a checkpoint of this tick spent its budget.
     pub(crate) breached: Cell<bool>,
+    /// Whether the next checkpoint is left out.
+    pub(crate) is_put_off: Cell<bool>,
     /// The condition under which `run_until_aborted` ends.
     pub(crate) stop: RefCell<Option<Box<dyn FnMut() -> bool>>>,
 }
@@ -125,6 +127,7 @@ impl Local {
             checkpoint: Cell::new(0),
             ran_timers: Cell::new(false),
             breached: Cell::new(false),
+            is_put_off: Cell::new(false),
             stop: RefCell::new(None),
             shared,
             config,

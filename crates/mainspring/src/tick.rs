@@ -71,19 +71,31 @@ impl Cx {
         self.0.shared.clock.refresh();
     }
 
-    /// The timers that are due at the cached time.
+    /// The timers that are due at the cached time, and, if the loop is to catch up, those that become due
+    /// meanwhile.
     fn run_timers(&self) {
+        let local = &*self.0;
+        local.ran_timers.set(false);
+        while self.run_due_timers() && local.config.catches_up {
+            self.refresh_time();
+        }
+    }
+
+    /// The timers that are due at the cached time. Tells whether there were any.
+    fn run_due_timers(&self) -> bool {
         let local = &*self.0;
         let remote = &local.shared.timers;
         let now = local.shared.clock.cached();
         local.timers.begin(remote, now);
-        local.ran_timers.set(false);
+        let mut has_run = false;
         self.run_phase(Phase::Timers, || {
             let task = local.timers.pop_due(remote, now)?;
-            local.ran_timers.set(true);
+            has_run = true;
             // SAFETY: the landing gives the task away.
             Some(unsafe { Ready::new(local.timer_landing.put(task)) })
         });
+        local.ran_timers.set(local.ran_timers.get() || has_run);
+        has_run
     }
 
     /// The internal lane, to its end.
@@ -261,6 +273,9 @@ impl Cx {
     fn drain_microtasks(&self) {
         let local = &*self.0;
         let inbox = &local.shared.microtasks;
+        if local.is_put_off.replace(false) {
+            return;
+        }
         while local.needs_checkpoint() {
             local.phase.set(Phase::NextTicks);
             self.drain_queue(|| {

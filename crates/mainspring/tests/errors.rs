@@ -31,6 +31,7 @@ fn all_errors() -> Vec<Error> {
         Error::ReentrantRun,
         Error::NotRunning,
         Error::TimerNotFound,
+        Error::ImmediateNotFound,
         Error::TimerIdExhausted,
         Error::DeadlineOutOfRange,
         Error::FdAlreadyRegistered,

@@ -5,7 +5,6 @@
 // timers that one delay and one moment of start lead to. What a slot's callbacks may start besides is the
 // slot's mode: an immediate and a timer of 1 ms that are pending at once run in an order nobody knows.
 
-const SLOT_MS = 20;
 const SLOTS = 9;
 
 const MODES = [
@@ -24,11 +23,13 @@ export const NOWHERE = { time: null, mode: "none", free: false, turn: { taken: t
 
 export class Schedule {
   #random;
+  #slotMs;
   #used = new Set([0]);
   #shared = new Map();
 
-  constructor(random) {
+  constructor(random, slotMs) {
     this.#random = random;
+    this.#slotMs = slotMs;
   }
 
   start() {
@@ -58,7 +59,7 @@ export class Schedule {
     const time = free[Math.min(this.#random.below(free.length), this.#random.below(free.length))];
     this.#used.add(time);
     const mode = this.#random.weighted(MODES);
-    return { delay: (time - from.time) * SLOT_MS, place: place(time, mode, certainAfterThrow(mode)) };
+    return { delay: (time - from.time) * this.#slotMs, place: place(time, mode, certainAfterThrow(mode)) };
   }
 
   // A slot for several timers, which all start at the time of `from` and have the same delay.
@@ -84,7 +85,7 @@ export class Schedule {
       const times = Array.from({ length: count }, (_, i) => from.time + (i + 1) * period);
       if (times.every((time) => this.#isFree(time))) {
         times.forEach((time) => this.#used.add(time));
-        return period * SLOT_MS;
+        return period * this.#slotMs;
       }
     }
     return undefined;
@@ -92,7 +93,7 @@ export class Schedule {
 
   // Whether a timer of this delay may be started again at `from`. If so, its slot is taken.
   again(from, delay) {
-    const time = from.time + delay / SLOT_MS;
+    const time = from.time + delay / this.#slotMs;
     if (from.time === null || !this.#isFree(time)) {
       return false;
     }

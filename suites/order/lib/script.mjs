@@ -20,9 +20,9 @@ export class Script {
   #budget;
   #labels = 0;
 
-  constructor(seed, theme, esm) {
+  constructor(seed, theme, { esm, slotMs }) {
     this.random = new Random(seed);
-    this.schedule = new Schedule(this.random);
+    this.schedule = new Schedule(this.random, slotMs);
     this.esm = esm;
     this.#theme = theme;
     this.#budget = this.random.between(8, 22);

@@ -237,8 +237,9 @@ const methods = {
       this._eventsCount = 0;
       return this;
     }
-    const list = listenersOf(this, type, false);
-    for (let index = list.length - 1; index >= 0; index--) this.removeListener(type, list[index]);
+    const found = events[type];
+    if (typeof found === "function") this.removeListener(type, found);
+    else for (let index = (found?.length ?? 0) - 1; index >= 0; index--) this.removeListener(type, found[index]);
     return this;
   },
   listeners(type) {

@@ -4,50 +4,8 @@ const { lazyEmitter } = require("internal/lazy_emitter");
 const { emit, status } = require("internal/process");
 const { nextTick } = require("internal/task_queues");
 
-const { mainspring, engine, engineVersion } = host.version();
-const node = "20.0.0";
-
-function constant(value) {
-  return { value, writable: false, enumerable: true, configurable: true };
-}
-
-function validateExitCode(code) {
-  if (code === null || code === undefined) return;
-  const { validateInteger } = require("internal/errors");
-  validateInteger(typeof code === "string" && code !== "" && !Number.isNaN(Number(code)) ? Number(code) : code, "code");
-}
-
-const prototype = function process() {}.prototype;
-const process = Object.create(prototype, {
-  [Symbol.toStringTag]: { value: "process", configurable: true },
-  version: constant(`v${node}`),
-  versions: constant(Object.freeze({ node, mainspring, [engine]: engineVersion })),
-  arch: constant(host.arch()),
-  platform: constant(host.platform()),
-  release: constant({ name: "node" }),
-  pid: constant(host.pid()),
-  _exiting: {
-    get: () => status.exiting,
-    set(value) {
-      status.exiting = value;
-    },
-    enumerable: true,
-    configurable: true,
-  },
-  exitCode: {
-    get: () => status.exitCode,
-    set(code) {
-      validateExitCode(code);
-      status.exitCode = code;
-    },
-    enumerable: true,
-  },
-});
-status.object = process;
-
-function bigint() {
-  return host.hrtime();
-}
+// What scripts that look for features of Node are told.
+const NODE = "20.0.0";
 
 function hrtime(time) {
   const now = host.hrtime();
@@ -59,32 +17,28 @@ function hrtime(time) {
   const since = [seconds - time[0], nanoseconds - time[1]];
   return since[1] < 0 ? [since[0] - 1, since[1] + 1e9] : since;
 }
-hrtime.bigint = bigint;
-
-function memoryUsage() {
-  return host.memoryUsage();
-}
-memoryUsage.rss = function rss() {
-  return host.memoryUsage().rss;
+hrtime.bigint = function bigint() {
+  return host.hrtime();
 };
 
-Object.assign(process, {
+function validateExitCode(code) {
+  if (code === null || code === undefined) return;
+  const isNumeral = typeof code === "string" && code !== "" && !Number.isNaN(Number(code));
+  require("internal/errors").validateInteger(isNumeral ? Number(code) : code, "code");
+}
+
+const prototype = function process() {}.prototype;
+const process = Object.assign(Object.create(prototype), {
   title: "mainspring",
   nextTick,
   hrtime,
-  memoryUsage,
-
-  uptime() {
-    return host.uptime();
-  },
 
   cwd() {
     return host.cwd();
   },
 
-  chdir(directory) {
-    require("internal/errors").validateString(directory, "directory");
-    host.chdir(directory);
+  uptime() {
+    return host.uptime();
   },
 
   emitWarning(warning, type, code, ctor) {
@@ -104,52 +58,64 @@ Object.assign(process, {
   reallyExit(code) {
     host.exit(Number(code) || 0);
   },
-
-  setUncaughtExceptionCaptureCallback(fn) {
-    const { codeError, invalidArgType } = require("internal/errors");
-    if (fn !== null && typeof fn !== "function") throw invalidArgType("fn", ["Function", "null"], fn);
-    if (fn !== null && status.capture !== null) {
-      throw codeError(
-        Error,
-        "ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET",
-        "`process.setupUncaughtExceptionCapture()` was called while a capture callback was already active",
-      );
-    }
-    status.capture = fn;
-  },
-
-  hasUncaughtExceptionCaptureCallback() {
-    return status.capture !== null;
-  },
-
-  getBuiltinModule(id) {
-    require("internal/errors").validateString(id, "id");
-    return require("module").isBuiltin(id) ? require(id.replace(/^node:/, "")) : undefined;
-  },
 });
 
-// Properties whose value is made when it is first asked for.
-const lazies = {
-  argv: () => [host.execPath(), ...host.argv()],
-  argv0: () => "mainspring",
-  config: () => Object.freeze({ target_defaults: Object.freeze({}), variables: Object.freeze({}) }),
-  env: () => require("internal/env").open(host.env()),
-  execArgv: () => host.execArgv(),
-  execPath: () => host.execPath(),
-  features: () => Object.freeze({ inspector: false, debug: false, uv: false, ipv6: true, tls: false }),
-  ppid: () => host.ppid(),
-  stderr: () => require("internal/stdio").stderr,
-  stdin: () => require("internal/stdin"),
-  stdout: () => require("internal/stdio").stdout,
-};
-for (const [name, make] of Object.entries(lazies)) {
+// An accessor until it is first asked for, then a value.
+function lazy(name, make, writable = true) {
   const define = (value) => {
-    Object.defineProperty(process, name, { value, writable: true, enumerable: true, configurable: true });
+    Object.defineProperty(process, name, { value, writable, enumerable: true, configurable: true });
     return value;
   };
-  Object.defineProperty(process, name, { get: () => define(make()), set: define, enumerable: true, configurable: true });
+  const set = writable ? define : undefined;
+  Object.defineProperty(process, name, { get: () => define(make()), set, enumerable: true, configurable: true });
 }
 
-lazyEmitter(prototype, () => process.on("warning", require("internal/warning").onWarning));
+lazy("argv", () => [host.execPath(), ...host.argv()]);
+lazy("env", () => require("internal/env").open(host.env()));
+lazy("execArgv", () => host.execArgv());
+lazy("execPath", () => host.execPath());
+lazy("ppid", () => host.ppid());
+lazy("stdin", () => require("internal/stdin").stdin);
+lazy("stdout", () => require("internal/stdio").stdout);
+lazy("stderr", () => require("internal/stdio").stderr);
+lazy("arch", () => host.arch(), false);
+lazy("pid", () => host.pid(), false);
+lazy("platform", () => host.platform(), false);
+lazy("version", () => `v${NODE}`, false);
+lazy("versions", () => require("internal/process_methods").versions(NODE), false);
+for (const name of [
+  "abort", "argv0", "chdir", "config", "features", "getBuiltinModule", "getegid", "geteuid", "getgid", "getuid",
+  "hasUncaughtExceptionCaptureCallback", "kill", "memoryUsage", "release", "setUncaughtExceptionCaptureCallback",
+  "umask",
+]) {
+  lazy(name, () => require("internal/process_methods").members[name]);
+}
+
+Object.defineProperties(process, {
+  [Symbol.toStringTag]: { value: "process", configurable: true },
+  _exiting: {
+    get: () => status.exiting,
+    set(value) {
+      status.exiting = value;
+    },
+    enumerable: true,
+    configurable: true,
+  },
+  exitCode: {
+    get: () => status.exitCode,
+    set(code) {
+      validateExitCode(code);
+      status.exitCode = code;
+    },
+    enumerable: true,
+  },
+});
+status.object = process;
+
+lazyEmitter(prototype, () => {
+  const { start } = require("internal/signals");
+  process.on("newListener", start);
+  process.on("warning", require("internal/warning").onWarning);
+});
 
 module.exports = process;

@@ -72,7 +72,7 @@ function domainArgument(values) {
   if (values.length === 0) {
     throw codeError(TypeError, "ERR_MISSING_ARGS", 'The "domain" argument must be specified');
   }
-  return `${values[0]}`.toWellFormed();
+  return `${values[0]}`;
 }
 
 function domainToASCII(domain) {

@@ -1,10 +1,16 @@
 //! Operations of the host that scripts call, whatever the engine.
 
+mod buffer;
+mod crypto;
+mod encoding;
 pub(crate) mod errno;
 mod fs;
+mod module;
 mod net;
 mod os;
+mod process;
 mod system;
+mod url;
 
 use crate::{Arg, Callback, Host, OpError, Value};
 
@@ -12,7 +18,19 @@ use crate::{Arg, Callback, Host, OpError, Value};
 pub type Op = fn(&Host, Args<'_>) -> Result<Value, OpError>;
 
 /// All operations, by name.
-pub const OPS: &[&[(&str, Op)]] = &[errno::OPS, fs::OPS, net::OPS, os::OPS, system::OPS];
+pub const OPS: &[&[(&str, Op)]] = &[
+    buffer::OPS,
+    crypto::OPS,
+    encoding::OPS,
+    errno::OPS,
+    fs::OPS,
+    module::OPS,
+    net::OPS,
+    os::OPS,
+    process::OPS,
+    system::OPS,
+    url::OPS,
+];
 
 /// What an operation is given. Arguments that are missing are `undefined`.
 #[derive(Debug)]

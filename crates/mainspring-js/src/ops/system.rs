@@ -1,5 +1,6 @@
 //! The process, the clock and the output.
 
+use std::io::{self, IsTerminal};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Args, Op};
@@ -23,7 +24,7 @@ pub(super) const OPS: &[(&str, Op)] = &[
     ("chdir", chdir),
     ("pid", |_, _| Ok(std::process::id().into())),
     ("ppid", |_, _| Ok(parent().into())),
-    ("platform", |_, _| Ok(std::env::consts::OS.into())),
+    ("platform", |_, _| Ok(platform().into())),
     ("arch", |_, _| Ok(arch().into())),
     ("uptime", |host, _| Ok((host.cx().performance().now() / 1e3).into())),
     ("options", options),
@@ -42,8 +43,12 @@ fn write(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
 }
 
 fn is_tty(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
-    let output = if args.number(0)? == 2.0 { host.stderr() } else { host.stdout() };
-    Ok(output.is_terminal().into())
+    Ok(match args.number(0)? {
+        0.0 => io::stdin().is_terminal(),
+        1.0 => host.stdout().is_terminal(),
+        _ => host.stderr().is_terminal(),
+    }
+    .into())
 }
 
 fn hrtime(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
@@ -75,7 +80,10 @@ fn env(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
 
 fn chdir(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     let to = args.string(0)?;
-    std::env::set_current_dir(&to).map(|()| Value::Undefined).map_err(uv("chdir"))
+    std::env::set_current_dir(&to).map(|()| Value::Undefined).map_err(|error| {
+        let from = std::env::current_dir().unwrap_or_default();
+        super::errno::system_error(&error, "chdir", &[&from, to.as_ref()])
+    })
 }
 
 #[cfg(unix)]
@@ -86,6 +94,15 @@ fn parent() -> u32 {
 #[cfg(not(unix))]
 fn parent() -> u32 {
     0
+}
+
+/// The system, as Node calls it.
+fn platform() -> &'static str {
+    match std::env::consts::OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    }
 }
 
 /// The processor, as Node calls it.
@@ -106,6 +123,7 @@ fn options(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
         ("htmlTimers", options.html_timers.into()),
         ("strictNode", options.strict_node.into()),
         ("virtualTime", options.virtual_time.into()),
+        ("reportsUncaught", options.reports_uncaught().into()),
         ("callbackTime", options.callback_time.map(|limit| limit.as_secs_f64() * 1e3).into()),
     ]))
 }

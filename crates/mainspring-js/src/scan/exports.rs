@@ -253,18 +253,14 @@ fn unescape(text: &str) -> Option<String> {
             push(&mut units, character);
             continue;
         }
-        let mut hex = |count: usize| {
-            let digits: String = characters.by_ref().take(count).collect();
-            u16::from_str_radix(&digits, 16).ok()
-        };
         match characters.next()? {
-            'x' => units.push(hex(2)?),
+            'x' => units.push(hex(&mut characters, 2)?),
             'u' if characters.peek() == Some(&'{') => {
                 let digits: String =
                     characters.by_ref().skip(1).take_while(|&digit| digit != '}').collect();
                 push(&mut units, char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
             }
-            'u' => units.push(hex(4)?),
+            'u' => units.push(hex(&mut characters, 4)?),
             'n' => units.push(b'\n'.into()),
             't' => units.push(b'\t'.into()),
             'r' => units.push(b'\r'.into()),
@@ -277,4 +273,9 @@ fn unescape(text: &str) -> Option<String> {
         }
     }
     String::from_utf16(&units).ok()
+}
+
+fn hex(characters: &mut impl Iterator<Item = char>, count: usize) -> Option<u16> {
+    let digits: String = characters.take(count).collect();
+    u16::from_str_radix(&digits, 16).ok()
 }

@@ -34,6 +34,9 @@ export function watchRejections(script) {
 
 // A rejected promise that is handled too late, or never.
 export function rejection(script, cx) {
+  if (cx.time === null) {
+    return undefined;
+  }
   const name = script.name("lost");
   const value = `"${script.label("r")}"`;
   const make = script.random.pick([
@@ -71,7 +74,10 @@ export function rejection(script, cx) {
 }
 
 // Without a handler for rejections it is an uncaught exception.
-export function uncaughtRejection(script) {
+export function uncaughtRejection(script, cx) {
+  if (cx.time === null) {
+    return undefined;
+  }
   const value = `"${script.label("r")}"`;
   return [
     script.random.pick([

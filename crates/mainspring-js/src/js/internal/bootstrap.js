@@ -98,15 +98,6 @@ if (globals.url) lazy(["URL", "URLSearchParams"], () => require("internal/url"))
 if (globals.crypto) lazy(["crypto", "Crypto"], () => require("internal/crypto"));
 if (globals.mainspring) lazy(["mainspring"], () => ({ mainspring: require("internal/mainspring") }));
 
-// What this runtime does not have says so, instead of being undefined.
-lazy(
-  [
-    "WebAssembly", "fetch", "Headers", "Request", "Response", "FormData", "ReadableStream", "WritableStream",
-    "TransformStream",
-  ],
-  () => require("internal/absent"),
-);
-
 if (virtualTime) require("internal/virtual_date");
 
 host.setEntries({

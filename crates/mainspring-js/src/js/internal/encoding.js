@@ -32,7 +32,7 @@ class TextEncoder {
 
   encode(input = "") {
     TextEncoder.#check(this);
-    return host.encodeUtf8(`${input}`.toWellFormed());
+    return host.encodeUtf8(`${input}`);
   }
 
   encodeInto(src, dest) {
@@ -40,7 +40,7 @@ class TextEncoder {
     validateString(src, "src");
     if (!(dest instanceof Uint8Array)) throw invalidArgType("dest", "Uint8Array", dest);
     // No character is shorter in bytes than in units: more of them cannot fit.
-    const [bytes, read] = host.encodeUtf8Into(src.slice(0, dest.length).toWellFormed(), dest.length);
+    const [bytes, read] = host.encodeUtf8Into(src.slice(0, dest.length), dest.length);
     dest.set(bytes);
     return { read, written: bytes.length };
   }

@@ -1,5 +1,8 @@
 "use strict";
 
+// The first frames of a stack that are this file's.
+const ownFrames = /^(?:\n[^\n]*mainspring:internal\/errors[^\n]*)+/;
+
 // An error with a code: `stack` and `toString()` show it behind the name, as Node's do.
 function codeError(Base, code, message, properties) {
   const error = new Base(message);
@@ -15,7 +18,7 @@ function codeError(Base, code, message, properties) {
   const { stack } = error;
   if (typeof stack === "string") {
     const head = `${error.name}: ${message}`;
-    const rest = stack.startsWith(head) ? stack.slice(head.length) : "";
+    const rest = (stack.startsWith(head) ? stack.slice(head.length) : "").replace(ownFrames, "");
     Object.defineProperty(error, "stack", {
       value: `${error.name} [${code}]: ${message}${rest}`,
       writable: true,

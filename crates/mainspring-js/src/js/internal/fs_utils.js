@@ -79,9 +79,9 @@ function isUtf8(encoding) {
   return !encoding || /^utf-?8$/i.test(encoding);
 }
 
+// Bytes of the host are nobody else's.
 function toBuffer(bytes) {
-  const { Buffer } = require("buffer");
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Object.setPrototypeOf(bytes, require("buffer").Buffer.prototype);
 }
 
 // Bytes of a path, as the encoding wants it.

@@ -18,6 +18,14 @@ class Stdio {
     Object.defineProperty(this, "isTTY", { value, writable: true, enumerable: true, configurable: true });
   }
 
+  get columns() {
+    return host.windowSize(this.fd)?.[0];
+  }
+
+  get rows() {
+    return host.windowSize(this.fd)?.[1];
+  }
+
   write(chunk, encoding = undefined, callback = undefined) {
     if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
     const bytes = toBytes(chunk, encoding);

@@ -137,6 +137,7 @@ function clearInterval(timer) {
 }
 
 function runTimer(timer) {
+  if (!timer._onTimeout) return release(timer);
   timer._id = RUNNING;
   if (htmlTimers) nesting = timer._nesting;
   try {
@@ -151,6 +152,7 @@ function runTimer(timer) {
     } else if (timer._id === RUNNING) release(timer);
     nesting = 0;
   }
+  return undefined;
 }
 
 class Immediate {

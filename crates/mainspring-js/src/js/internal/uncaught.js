@@ -11,9 +11,9 @@ function position(stack) {
   return undefined;
 }
 
-// Where the mark goes: at `throw`, if the error was made in such a statement.
+// Where the mark goes: at `throw` or `new`, if the error was made there.
 function mark(source, column) {
-  const before = /\bthrow\s+(?:new\s+)?[\w$.]*$/.exec(source.slice(0, column));
+  const before = /\b(?:throw\s+(?:new\s+)?|new\s+)[\w$.]*$/.exec(source.slice(0, column));
   return `${source.slice(0, before ? before.index : column).replace(/[^\t]/g, " ")}^`;
 }
 
@@ -36,7 +36,9 @@ function describe(error) {
 }
 
 function die(error, code) {
-  host.write(2, `${describe(error)}\n\nMainspring v${host.version().mainspring}\n`);
+  const hint = error instanceof ReferenceError ? require("internal/absent").hint(error) : undefined;
+  const note = hint === undefined ? "" : `\n${hint}\n`;
+  host.write(2, `${describe(error)}\n${note}\nMainspring v${host.version().mainspring}\n`);
   host.exit(code);
 }
 
@@ -52,10 +54,7 @@ function onUncaught(error, origin) {
   } catch (inner) {
     die(inner, 7);
   }
-  if (host.options().reportsUncaught) {
-    host.reportUncaught(error, origin);
-    return true;
-  }
+  if (host.reportUncaught(error, origin)) return true;
   status.exitCode = 1;
   if (!status.exiting) {
     status.exiting = true;

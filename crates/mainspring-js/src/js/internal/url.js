@@ -9,15 +9,12 @@ const HREF = 0;
 const SCHEME_END = 1;
 const USERNAME = 2;
 const USERNAME_END = 3;
-const PASSWORD = 4;
-const PASSWORD_END = 5;
-const HOST = 6;
-const HOSTNAME_END = 7;
-const PORT = 8;
-const HOST_END = 9;
-const PATH = 10;
-const PATH_END = 11;
-const QUERY_END = 12;
+const HOST = 4;
+const HOSTNAME_END = 5;
+const HOST_END = 6;
+const PATH = 7;
+const PATH_END = 8;
+const QUERY_END = 9;
 
 let writeQuery;
 let linkedParams;
@@ -301,8 +298,8 @@ class URL {
 
   constructor(input, base = undefined) {
     if (arguments.length === 0) throw missing("url");
-    input = text(input);
-    if (base !== undefined) base = text(base);
+    input = `${input}`;
+    if (base !== undefined) base = `${base}`;
     this.#parts = host.urlParse(input, base);
     if (this.#parts === undefined) throw invalidUrl(input, base);
   }
@@ -314,7 +311,7 @@ class URL {
 
   static canParse(input, base = undefined) {
     if (arguments.length === 0) throw missing("url");
-    return host.urlCanParse(text(input), base === undefined ? undefined : text(base));
+    return host.urlCanParse(`${input}`, base === undefined ? undefined : `${base}`);
   }
 
   #between(from, to) {
@@ -341,7 +338,7 @@ class URL {
 
   set href(value) {
     const before = this.#parts;
-    value = text(value);
+    value = `${value}`;
     const parts = host.urlParse(value);
     if (parts === undefined) {
       throw codeError(TypeError, "ERR_INVALID_URL", "Invalid URL", { input: value });
@@ -365,7 +362,7 @@ class URL {
   }
 
   set protocol(value) {
-    this.#change("protocol", text(value));
+    this.#change("protocol", `${value}`);
   }
 
   get username() {
@@ -373,15 +370,16 @@ class URL {
   }
 
   set username(value) {
-    this.#change("username", text(value));
+    this.#change("username", `${value}`);
   }
 
   get password() {
-    return this.#between(PASSWORD, PASSWORD_END);
+    const parts = this.#parts;
+    return parts[HREF].slice(parts[USERNAME_END] + 1, parts[HOST] - 1);
   }
 
   set password(value) {
-    this.#change("password", text(value));
+    this.#change("password", `${value}`);
   }
 
   get host() {
@@ -389,7 +387,7 @@ class URL {
   }
 
   set host(value) {
-    this.#change("host", text(value));
+    this.#change("host", `${value}`);
   }
 
   get hostname() {
@@ -397,15 +395,16 @@ class URL {
   }
 
   set hostname(value) {
-    this.#change("hostname", text(value));
+    this.#change("hostname", `${value}`);
   }
 
   get port() {
-    return this.#between(PORT, HOST_END);
+    const parts = this.#parts;
+    return parts[HREF].slice(parts[HOSTNAME_END] + 1, parts[HOST_END]);
   }
 
   set port(value) {
-    this.#change("port", text(value));
+    this.#change("port", `${value}`);
   }
 
   get pathname() {
@@ -413,7 +412,7 @@ class URL {
   }
 
   set pathname(value) {
-    this.#change("pathname", text(value));
+    this.#change("pathname", `${value}`);
   }
 
   get search() {
@@ -422,7 +421,7 @@ class URL {
   }
 
   set search(value) {
-    this.#change("search", text(value));
+    this.#change("search", `${value}`);
     this.#refreshParams();
   }
 
@@ -436,7 +435,7 @@ class URL {
   }
 
   set hash(value) {
-    this.#change("hash", text(value));
+    this.#change("hash", `${value}`);
   }
 
   toJSON() {

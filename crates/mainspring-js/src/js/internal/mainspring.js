@@ -1,0 +1,20 @@
+"use strict";
+
+const { globals, reportsUncaught, ...options } = host.options();
+
+// What only this runtime has.
+module.exports = Object.freeze({
+  version: host.version().mainspring,
+  options: Object.freeze(options),
+
+  // What was counted since the script began: calls by their kind, milliseconds, and bytes of the engine.
+  metrics() {
+    const { heapTotal, heapUsed } = host.memoryUsage();
+    return { uptime: host.now(), ...host.stats(), heapTotal, heapUsed };
+  },
+
+  // What keeps the loop from ending, for a person to read.
+  whyAlive() {
+    return host.whyAlive();
+  },
+});

@@ -1,0 +1,308 @@
+"use strict";
+
+// A socket without the system: the side that is written, and how both sides end. It behaves as a stream.Duplex
+// does, as far as sockets need it, but is none.
+
+const { codeError, invalidArgType } = require("internal/errors");
+const { Readable, ReadableState } = require("internal/net_readable");
+const { nextTick } = require("internal/task_queues");
+
+class WritableState {
+  constructor(highWaterMark) {
+    this.highWaterMark = highWaterMark;
+    // In the buffer and on the way.
+    this.length = 0;
+    this.buffered = [];
+    this.corked = 0;
+    // What is on the way: how much, and whom to tell.
+    this.isWriting = false;
+    this.isSync = false;
+    this.writingLength = 0;
+    this.writingCallbacks = null;
+    this.needDrain = false;
+    this.ending = false;
+    this.isFinalCalled = false;
+    this.finished = false;
+    this.finishCallbacks = [];
+  }
+}
+
+function destroyedError(name) {
+  return codeError(Error, "ERR_STREAM_DESTROYED", `Cannot call ${name} after a stream was destroyed`);
+}
+
+function call(callbacks, error) {
+  if (typeof callbacks === "function") callbacks(error);
+  else if (callbacks !== null) for (const callback of callbacks) callback(error);
+}
+
+function begin(stream, chunk, encoding, length, callbacks) {
+  const state = stream._writableState;
+  state.isWriting = true;
+  state.writingLength = length;
+  state.writingCallbacks = callbacks;
+  state.isSync = true;
+  stream._transfer(chunk, encoding);
+  state.isSync = false;
+}
+
+// Several at once, if several wait.
+function beginBuffered(stream) {
+  const state = stream._writableState;
+  const { buffered } = state;
+  if (buffered.length === 0 || state.isWriting || state.corked > 0 || stream.destroyed) return;
+  state.buffered = [];
+  if (buffered.length === 1) {
+    const [{ chunk, encoding, callback }] = buffered;
+    begin(stream, chunk, encoding, chunk.length, callback);
+    return;
+  }
+  const callbacks = [];
+  for (const { callback } of buffered) if (callback !== null) callbacks.push(callback);
+  begin(stream, buffered, undefined, state.length, callbacks);
+}
+
+function afterWrite(stream, callbacks) {
+  const state = stream._writableState;
+  if (state.needDrain && state.length === 0 && !state.ending && !stream.destroyed) {
+    state.needDrain = false;
+    stream.emit("drain");
+  }
+  call(callbacks, null);
+  if (stream.destroyed) failBuffered(stream);
+  finishMaybe(stream);
+}
+
+function afterFailure(stream, callbacks, error) {
+  call(callbacks, error);
+  failBuffered(stream);
+  stream.destroy(error);
+}
+
+function failBuffered(stream) {
+  const state = stream._writableState;
+  if (state.isWriting) return;
+  const { buffered, finishCallbacks } = state;
+  state.buffered = [];
+  state.finishCallbacks = [];
+  for (const { callback } of buffered) callback?.(stream.errored ?? destroyedError("write"));
+  for (const callback of finishCallbacks) callback(stream.errored ?? destroyedError("end"));
+}
+
+function isFinishable(stream) {
+  const state = stream._writableState;
+  return state.ending && state.length === 0 && !state.isWriting && !state.finished &&
+    !stream.destroyed && !stream.errored;
+}
+
+function finishMaybe(stream) {
+  const state = stream._writableState;
+  if (!isFinishable(stream) || state.isFinalCalled) return;
+  state.isFinalCalled = true;
+  stream._final();
+}
+
+function finish(stream) {
+  if (!isFinishable(stream)) return;
+  const state = stream._writableState;
+  state.finished = true;
+  const callbacks = state.finishCallbacks;
+  state.finishCallbacks = [];
+  for (const callback of callbacks) callback();
+  stream.emit("finish");
+  if (stream._readableState.endEmitted) stream.destroy();
+}
+
+function emitErrorAndClose(stream, error) {
+  if (error && !stream._isErrorEmitted) {
+    stream._isErrorEmitted = true;
+    stream._isCloseEmitted = true;
+    stream.emit("error", error);
+  }
+  stream._isCloseEmitted = true;
+}
+
+class Duplex extends Readable {
+  constructor({ highWaterMark = 16384, readableHighWaterMark, writableHighWaterMark, allowHalfOpen }) {
+    super(readableHighWaterMark ?? highWaterMark);
+    this._writableState = new WritableState(writableHighWaterMark ?? highWaterMark);
+    this.allowHalfOpen = Boolean(allowHalfOpen);
+    this.destroyed = false;
+    this.errored = null;
+    this._isErrorEmitted = false;
+    this._isCloseEmitted = false;
+  }
+
+  // A socket that was closed can be used again.
+  _renew() {
+    const { flowing, decoder, encoding, highWaterMark } = this._readableState;
+    this._readableState = Object.assign(new ReadableState(highWaterMark), { flowing, decoder, encoding });
+    this._writableState = new WritableState(this._writableState.highWaterMark);
+    this.destroyed = false;
+    this.errored = null;
+    this._isErrorEmitted = false;
+    this._isCloseEmitted = false;
+  }
+
+  _onReadableEnd() {
+    if (this.writable && !this.allowHalfOpen) {
+      nextTick(() => {
+        if (this.writable) this.end();
+      });
+    } else if (this._writableState.finished) this.destroy();
+  }
+
+  write(chunk, encoding, callback) {
+    let done = callback ?? null;
+    let coding = encoding;
+    if (typeof encoding === "function") {
+      done = encoding;
+      coding = undefined;
+    }
+    if (typeof chunk === "string") {
+      if (coding && coding !== "utf8" && !require("buffer").Buffer.isEncoding(coding)) {
+        throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${coding}`);
+      }
+    } else if (chunk === null) {
+      throw codeError(TypeError, "ERR_STREAM_NULL_VALUES", "May not write null values to stream");
+    } else if (!(chunk instanceof Uint8Array)) {
+      throw invalidArgType("chunk", ["string", "Buffer", "Uint8Array"], chunk);
+    }
+    const state = this._writableState;
+    if (state.ending || this.destroyed) {
+      const error = state.ending ? this._writeAfterEnd() : destroyedError("write");
+      if (done !== null) nextTick(done, error);
+      if (state.ending) this.destroy(error);
+      return false;
+    }
+    const { length } = chunk;
+    state.length += length;
+    const hasRoom = state.length < state.highWaterMark;
+    if (!hasRoom) state.needDrain = true;
+    if (state.isWriting || state.corked > 0 || this.errored) {
+      state.buffered.push({ chunk, encoding: coding, callback: done });
+    } else begin(this, chunk, coding, length, done);
+    return hasRoom && !this.errored && !this.destroyed;
+  }
+
+  _writeAfterEnd() {
+    return codeError(Error, "ERR_STREAM_WRITE_AFTER_END", "write after end");
+  }
+
+  // What `_transfer` began is done.
+  _transferred(error) {
+    const state = this._writableState;
+    const callbacks = state.writingCallbacks;
+    state.isWriting = false;
+    state.writingCallbacks = null;
+    state.length -= state.writingLength;
+    state.writingLength = 0;
+    if (error) {
+      this.errored ??= error;
+      if (state.isSync) nextTick(afterFailure, this, callbacks, error);
+      else afterFailure(this, callbacks, error);
+      return;
+    }
+    beginBuffered(this);
+    if (!state.isSync) afterWrite(this, callbacks);
+    else if (callbacks !== null || state.needDrain || state.ending) nextTick(afterWrite, this, callbacks);
+  }
+
+  end(chunk, encoding, callback) {
+    let done = callback;
+    let last = chunk;
+    let coding = encoding;
+    if (typeof chunk === "function") {
+      done = chunk;
+      last = undefined;
+      coding = undefined;
+    } else if (typeof encoding === "function") {
+      done = encoding;
+      coding = undefined;
+    }
+    const state = this._writableState;
+    if (last != null && !state.ending) this.write(last, coding);
+    else if (last != null) {
+      this.write(last, coding, done);
+      return this;
+    }
+    let error;
+    state.corked = 0;
+    if (!this.errored && !state.ending) {
+      state.ending = true;
+      beginBuffered(this);
+      finishMaybe(this);
+    } else if (state.finished) {
+      error = codeError(Error, "ERR_STREAM_ALREADY_FINISHED", "Cannot call end after a stream was finished");
+    } else if (this.destroyed) error = destroyedError("end");
+    if (typeof done === "function") {
+      if (error) nextTick(done, error);
+      else if (state.finished) nextTick(done);
+      else state.finishCallbacks.push(done);
+    }
+    return this;
+  }
+
+  // What `_final` began is done.
+  _finalized(error) {
+    if (error) this.destroy(error);
+    else nextTick(finish, this);
+  }
+
+  cork() {
+    this._writableState.corked++;
+  }
+
+  uncork() {
+    const state = this._writableState;
+    if (state.corked === 0) return;
+    state.corked--;
+    beginBuffered(this);
+  }
+
+  destroy(error) {
+    if (this.destroyed) return this;
+    const state = this._writableState;
+    if (state.buffered.length > 0 || state.finishCallbacks.length > 0) nextTick(failBuffered, this);
+    this.destroyed = true;
+    if (error) this.errored ??= error;
+    this._destroy(error ?? null);
+    nextTick(emitErrorAndClose, this, error);
+    return this;
+  }
+
+  get closed() {
+    return this._isCloseEmitted;
+  }
+
+  get writable() {
+    return !this.destroyed && !this.errored && !this._writableState.ending;
+  }
+
+  get writableEnded() {
+    return this._writableState.ending;
+  }
+
+  get writableFinished() {
+    return this._writableState.finished;
+  }
+
+  get writableLength() {
+    return this._writableState.length;
+  }
+
+  get writableHighWaterMark() {
+    return this._writableState.highWaterMark;
+  }
+
+  get writableNeedDrain() {
+    const { needDrain, ending } = this._writableState;
+    return !this.destroyed && !ending && needDrain;
+  }
+
+  get writableCorked() {
+    return this._writableState.corked;
+  }
+}
+
+module.exports = { Duplex };

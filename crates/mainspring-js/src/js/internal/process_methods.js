@@ -1,0 +1,86 @@
+"use strict";
+
+// The members of `process` that few scripts use.
+
+const { codeError, invalidArgType, invalidArgValue, validateInteger, validateString } = require("internal/errors");
+const { status } = require("internal/process");
+
+function versions(node) {
+  const { mainspring, engine, engineVersion } = host.version();
+  return Object.freeze({ node, mainspring, [engine]: engineVersion });
+}
+
+function memoryUsage() {
+  return { rss: host.rss(), external: 0, arrayBuffers: 0, ...host.memoryUsage() };
+}
+memoryUsage.rss = function rss() {
+  return host.rss();
+};
+
+function toMask(mask) {
+  if (mask === undefined) return undefined;
+  if (typeof mask === "string") {
+    if (!/^[0-7]+$/.test(mask)) {
+      throw invalidArgValue("mask", mask, "must be a 32-bit unsigned integer or an octal string");
+    }
+    mask = Number.parseInt(mask, 8);
+  }
+  validateInteger(mask, "mask", 0, 2 ** 32 - 1);
+  return mask;
+}
+
+const members = {
+  memoryUsage,
+  argv0: "mainspring",
+  config: Object.freeze({ target_defaults: Object.freeze({}), variables: Object.freeze({}) }),
+  features: Object.freeze({ inspector: false, debug: false, uv: false, ipv6: true, tls: false }),
+  release: { name: "node" },
+
+  abort: () => host.abort(),
+
+  chdir(directory) {
+    validateString(directory, "directory");
+    host.chdir(directory);
+  },
+
+  umask(mask) {
+    return host.umask(toMask(mask));
+  },
+
+  kill(pid, sig) {
+    // eslint-disable-next-line eqeqeq -- "1" is as good as 1 for Node.
+    if (pid != (pid | 0)) throw invalidArgType("pid", "number", pid);
+    const number = typeof sig === "number" ? sig : require("internal/signals").number(sig || "SIGTERM");
+    if (number === undefined) throw codeError(TypeError, "ERR_UNKNOWN_SIGNAL", `Unknown signal: ${sig}`);
+    host.kill(pid | 0, number);
+    return true;
+  },
+
+  getuid: () => host.userIds()[0],
+  geteuid: () => host.userIds()[1],
+  getgid: () => host.userIds()[2],
+  getegid: () => host.userIds()[3],
+
+  getBuiltinModule(id) {
+    validateString(id, "id");
+    return require("module").isBuiltin(id) ? require(id.replace(/^node:/, "")) : undefined;
+  },
+
+  setUncaughtExceptionCaptureCallback(fn) {
+    if (fn !== null && typeof fn !== "function") throw invalidArgType("fn", ["Function", "null"], fn);
+    if (fn !== null && status.capture !== null) {
+      throw codeError(
+        Error,
+        "ERR_UNCAUGHT_EXCEPTION_CAPTURE_ALREADY_SET",
+        "`process.setupUncaughtExceptionCapture()` was called while a capture callback was already active",
+      );
+    }
+    status.capture = fn;
+  },
+
+  hasUncaughtExceptionCaptureCallback() {
+    return status.capture !== null;
+  },
+};
+
+module.exports = { members, versions };

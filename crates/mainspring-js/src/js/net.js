@@ -1,0 +1,32 @@
+"use strict";
+
+// Sockets. They are no streams of a module `stream`, which there is none of, but behave as Node's sockets do.
+
+const { Server } = require("internal/net_server");
+const { Socket, normalize } = require("internal/net_socket");
+const select = require("internal/net_select");
+
+function connect(...args) {
+  const [options, callback] = normalize(args);
+  const socket = new Socket(options);
+  if (options.timeout) socket.setTimeout(options.timeout);
+  return callback === null ? socket.connect(options) : socket.connect(options, callback);
+}
+
+const isIP = (text) => host.netIsIP(`${text}`);
+
+module.exports = {
+  Server,
+  Socket,
+  Stream: Socket,
+  connect,
+  createConnection: connect,
+  createServer: (options, listener) => new Server(options, listener),
+  isIP,
+  isIPv4: (text) => isIP(text) === 4,
+  isIPv6: (text) => isIP(text) === 6,
+  getDefaultAutoSelectFamily: select.getDefaultAutoSelectFamily,
+  getDefaultAutoSelectFamilyAttemptTimeout: select.getDefaultAutoSelectFamilyAttemptTimeout,
+  setDefaultAutoSelectFamily: select.setDefaultAutoSelectFamily,
+  setDefaultAutoSelectFamilyAttemptTimeout: select.setDefaultAutoSelectFamilyAttemptTimeout,
+};

@@ -1,0 +1,80 @@
+"use strict";
+
+const { Buffer } = require("buffer");
+const { codeError, invalidArgType } = require("internal/errors");
+
+// How many bytes at the end are the start of a character, and how many the character has.
+function utf8Tail(bytes) {
+  for (let count = 1; count <= 3 && count <= bytes.length; count++) {
+    const byte = bytes[bytes.length - count];
+    if ((byte & 0xc0) === 0x80) continue;
+    const total = byte >= 0xf0 && byte < 0xf8 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc0 && byte < 0xe0 ? 2 : 1;
+    return count < total ? [count, total] : [0, 0];
+  }
+  return [0, 0];
+}
+
+function utf16Tail(bytes) {
+  const odd = bytes.length % 2;
+  const high = bytes[bytes.length - odd - 1];
+  if (high >= 0xd8 && high <= 0xdb) return [odd + 2, 4];
+  return [odd, odd * 2];
+}
+
+function base64Tail(bytes) {
+  const count = bytes.length % 3;
+  return [count, count === 0 ? 0 : 3];
+}
+
+const tails = { utf8: utf8Tail, utf16le: utf16Tail, base64: base64Tail, base64url: base64Tail };
+
+const names = { "utf-8": "utf8", ucs2: "utf16le", "ucs-2": "utf16le", "utf-16le": "utf16le", binary: "latin1" };
+
+class StringDecoder {
+  #pending = Buffer.alloc(0);
+  #total = 0;
+
+  constructor(encoding = undefined) {
+    const name = `${encoding ?? "utf8"}`.toLowerCase();
+    if (!Buffer.isEncoding(name)) {
+      throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
+    }
+    this.encoding = names[name] ?? name;
+  }
+
+  write(buf) {
+    if (typeof buf === "string") return buf;
+    if (!ArrayBuffer.isView(buf)) throw invalidArgType("buf", ["Buffer", "TypedArray", "DataView"], buf);
+    let bytes = Buffer.from(buf.buffer, buf.byteOffset, buf.byteLength);
+    const tailOf = tails[this.encoding];
+    if (tailOf === undefined) return bytes.toString(this.encoding);
+    if (this.#pending.length > 0) bytes = Buffer.concat([this.#pending, bytes]);
+    const [count, total] = tailOf(bytes);
+    // Kept as a copy: the caller may use the memory again.
+    this.#pending = Buffer.from(bytes.subarray(bytes.length - count));
+    this.#total = total;
+    return bytes.toString(this.encoding, 0, bytes.length - count);
+  }
+
+  end(buf = undefined) {
+    const text = buf === undefined ? "" : this.write(buf);
+    const rest = this.#pending;
+    this.#pending = Buffer.alloc(0);
+    this.#total = 0;
+    return text + rest.toString(this.encoding);
+  }
+
+  get lastChar() {
+    return Buffer.concat([this.#pending], 4);
+  }
+
+  get lastNeed() {
+    return this.#total - this.#pending.length;
+  }
+
+  get lastTotal() {
+    return this.#total;
+  }
+}
+
+module.exports = { StringDecoder };

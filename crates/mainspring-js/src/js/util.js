@@ -1,0 +1,205 @@
+"use strict";
+
+const customPromisify = Symbol.for("nodejs.util.promisify.custom");
+
+function env() {
+  return require("internal/process").status.object?.env ?? host.env();
+}
+
+function promisify(original) {
+  const { invalidArgType, validateFunction } = require("internal/errors");
+  validateFunction(original, "original");
+  const given = original[customPromisify];
+  if (given) {
+    if (typeof given !== "function") throw invalidArgType("util.promisify.custom", "function", given);
+    return asCustom(given, given);
+  }
+  function promisified(...args) {
+    return new Promise((resolve, reject) => {
+      const done = (error, value) => (error ? reject(error) : resolve(value));
+      Reflect.apply(original, this, [...args, done]);
+    });
+  }
+  Object.setPrototypeOf(promisified, Object.getPrototypeOf(original));
+  asCustom(promisified, promisified);
+  return Object.defineProperties(promisified, Object.getOwnPropertyDescriptors(original));
+}
+
+function asCustom(target, value) {
+  return Object.defineProperty(target, customPromisify, { value, configurable: true });
+}
+
+promisify.custom = customPromisify;
+
+function callbackify(original) {
+  const { codeError, invalidArgType, validateFunction } = require("internal/errors");
+  const { nextTick } = require("internal/task_queues");
+  validateFunction(original, "original");
+  function callbackified(...args) {
+    const callback = args.pop();
+    if (typeof callback !== "function") throw invalidArgType("last argument", "function", callback);
+    const call = callback.bind(this);
+    const fail = (reason) => {
+      // A reason that looks like no error would be taken for success.
+      const message = `Promise was rejected with falsy value`;
+      nextTick(call, reason || codeError(Error, "ERR_FALSY_VALUE_REJECTION", message, { reason }));
+    };
+    Reflect.apply(original, this, args).then((value) => nextTick(call, null, value), fail);
+  }
+  const descriptors = Object.getOwnPropertyDescriptors(original);
+  if (typeof descriptors.length.value === "number") descriptors.length.value++;
+  if (typeof descriptors.name.value === "string") descriptors.name.value += "Callbackified";
+  return Object.defineProperties(callbackified, descriptors);
+}
+
+function inherits(constructor, parent) {
+  const { invalidArgType } = require("internal/errors");
+  if (constructor === undefined || constructor === null) throw invalidArgType("ctor", "Function", constructor);
+  if (parent === undefined || parent === null) throw invalidArgType("superCtor", "Function", parent);
+  if (parent.prototype === undefined) throw invalidArgType("superCtor.prototype", "Object", parent.prototype);
+  Object.defineProperty(constructor, "super_", { value: parent, writable: true, configurable: true });
+  Object.setPrototypeOf(constructor.prototype, parent.prototype);
+}
+
+const warnedCodes = new Set();
+
+function deprecate(original, message, code) {
+  if (code !== undefined) require("internal/errors").validateString(code, "code");
+  let isWarned = false;
+  function deprecated(...args) {
+    if (!isWarned) {
+      isWarned = true;
+      if (code === undefined || !warnedCodes.has(code)) {
+        warnedCodes.add(code);
+        require("internal/warning").emitWarning(message, "DeprecationWarning", code, deprecated);
+      }
+    }
+    return new.target ? Reflect.construct(original, args, new.target) : Reflect.apply(original, this, args);
+  }
+  Object.setPrototypeOf(deprecated, original);
+  if (original.prototype) deprecated.prototype = original.prototype;
+  return deprecated;
+}
+
+// Whether NODE_DEBUG, a list with `*` as wildcard, names the section.
+function isDebugged(section) {
+  const list = env().NODE_DEBUG;
+  if (!list) return false;
+  const pattern = list.replace(/[|\\{}()[\]^$+?.]/g, "\\$&").replaceAll("*", ".*").replaceAll(",", "$|^");
+  return new RegExp(`^${pattern}$`, "i").test(section);
+}
+
+function debuglog(section, ready) {
+  section = section.toUpperCase();
+  let enabled;
+  const isEnabled = () => (enabled ??= isDebugged(section));
+  let isFirst = true;
+  const logger = (...args) => {
+    if (isFirst) {
+      isFirst = false;
+      if (typeof ready === "function") ready(isEnabled() ? write : () => {});
+    }
+    if (isEnabled()) write(...args);
+  };
+  const write = (...args) => {
+    const text = require("internal/format").format(...args);
+    host.write(2, `${section} ${host.pid()}: ${text}\n`);
+  };
+  return Object.defineProperty(logger, "enabled", { get: isEnabled, configurable: true, enumerable: true });
+}
+
+function styleText(format, text, { validateStream = true, stream } = {}) {
+  const { invalidArgValue, validateBoolean, validateString } = require("internal/errors");
+  const { colors } = require("internal/inspect").inspect;
+  validateString(text, "text");
+  validateBoolean(validateStream, "options.validateStream");
+  let [before, after] = ["", ""];
+  for (const name of [format].flat()) {
+    if (colors[name] == null) {
+      const names = Object.keys(colors).map((color) => `'${color}'`);
+      throw invalidArgValue("format", name, `must be one of: ${names.join(", ")}`);
+    }
+    before += `\u001b[${colors[name][0]}m`;
+    after = `\u001b[${colors[name][1]}m${after}`;
+  }
+  // One style is left out where nobody would see it; a list of styles is not.
+  if (validateStream && !Array.isArray(format)) {
+    const isTTY = stream === undefined ? host.isTTY(1) : stream.isTTY;
+    if (!require("internal/colors").wantsColors(isTTY)) return text;
+  }
+  return before + text + after;
+}
+
+function stripVTControlCharacters(str) {
+  require("internal/errors").validateString(str, "str");
+  return require("internal/string_width").stripControls(str);
+}
+
+function toUSVString(input) {
+  return `${input}`.toWellFormed();
+}
+
+function isDeepStrictEqual(a, b) {
+  return require("internal/deep_equal").isDeepStrictEqual(a, b);
+}
+
+function log(...args) {
+  const time = new Date();
+  const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, "0"));
+  const stamp = `${time.getDate()} ${months[time.getMonth()]} ${clock.join(":")}`;
+  require("console").log("%s - %s", stamp, require("internal/format").format(...args));
+}
+
+function isError(value) {
+  return require("internal/inspect").isError(value);
+}
+
+const exported = {
+  _extend: (target, source) => (source !== null && typeof source === "object" ? Object.assign(target, source) : target),
+  callbackify,
+  debug: debuglog,
+  debuglog,
+  deprecate,
+  styleText,
+  inherits,
+  isArray: Array.isArray,
+  isBoolean: (value) => typeof value === "boolean",
+  isBuffer: (value) => require("buffer").Buffer.isBuffer(value),
+  isDeepStrictEqual,
+  isNull: (value) => value === null,
+  isNullOrUndefined: (value) => value === null || value === undefined,
+  isNumber: (value) => typeof value === "number",
+  isString: (value) => typeof value === "string",
+  isSymbol: (value) => typeof value === "symbol",
+  isUndefined: (value) => value === undefined,
+  isRegExp: (value) => require("internal/types").isRegExp(value),
+  isObject: (value) => value !== null && typeof value === "object",
+  isDate: (value) => require("internal/types").isDate(value),
+  isError,
+  isFunction: (value) => typeof value === "function",
+  isPrimitive: (value) => value === null || (typeof value !== "object" && typeof value !== "function"),
+  log,
+  promisify,
+  stripVTControlCharacters,
+  toUSVString,
+};
+
+// What needs a larger module is loaded when it is first asked for.
+const lazies = {
+  format: () => require("internal/format").format,
+  formatWithOptions: () => require("internal/format").formatWithOptions,
+  inspect: () => require("internal/inspect").inspect,
+  types: () => require("internal/types"),
+  TextDecoder: () => require("internal/encoding").TextDecoder,
+  TextEncoder: () => require("internal/encoding").TextEncoder,
+};
+for (const [name, load] of Object.entries(lazies)) {
+  const define = (value) => {
+    Object.defineProperty(exported, name, { value, writable: true, enumerable: true, configurable: true });
+    return value;
+  };
+  Object.defineProperty(exported, name, { get: () => define(load()), set: define, enumerable: true, configurable: true });
+}
+
+module.exports = exported;

@@ -4,6 +4,7 @@ mod child;
 mod echo;
 mod futures;
 mod http;
+mod js;
 mod measure;
 mod peers;
 mod process;
@@ -43,6 +44,11 @@ enum Arguments {
     Futures(Common),
     /// HTTP/1.1 with hyper, loaded by wrk: requests per second, latency, CPU time of the server
     Http(Common),
+    /// Scripts, by the command and by Node: start-up, memory, timers, promises, node:net
+    Js(Common),
+    /// Measures calls between JavaScript and Rust, in this process
+    #[command(hide = true)]
+    MeasureCrossing { calls: usize },
     /// Runs one workload with one peer, in this process
     #[command(hide = true)]
     Measure { peer: PeerName, workload: Workload, count: usize },
@@ -100,6 +106,8 @@ fn main() -> std::io::Result<()> {
         Arguments::Promises(common) => common.run(promises::promises)?,
         Arguments::Futures(common) => common.run(futures::futures)?,
         Arguments::Http(common) => common.run(http::http)?,
+        Arguments::Js(common) => common.run(js::js)?,
+        Arguments::MeasureCrossing { calls } => js::crossing(calls),
         Arguments::MeasureFutures { peer, workload, size, rounds } => {
             futures::measure(peer, workload, size, rounds);
         }

@@ -7,13 +7,14 @@ mod servers;
 use std::collections::HashSet;
 use std::time::Instant;
 
-use self::client::{Client, MESSAGE};
+use self::client::MESSAGE;
 use self::counted::{Tool, describe};
 use crate::child::{name, this_program_path};
 use crate::process::Process;
 use crate::processors::{self, Processors};
 use crate::table::{LIMIT, Table, progress, thousands};
 
+pub use self::client::Client;
 pub use self::servers::{Server, serve};
 
 /// How many requests there are in one repetition, after how many that are not measured, and how many

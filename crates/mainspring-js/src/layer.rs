@@ -107,7 +107,9 @@ impl<E: Engine> Layer<E> {
 
     /// What keeps the loop alive.
     fn waiting(&self) -> Waiting {
-        let count = |all: &RefCell<Ids>, idle: &RefCell<Ids>| all.borrow().len() - idle.borrow().len();
+        let count = |all: &RefCell<Ids>, idle: &RefCell<Ids>| {
+            all.borrow().len().saturating_sub(idle.borrow().len())
+        };
         Waiting {
             timers: count(&self.timers, &self.idle_timers),
             immediates: count(&self.immediates, &self.idle_immediates),

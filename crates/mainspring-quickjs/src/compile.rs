@@ -21,6 +21,33 @@ pub(crate) fn script<'js>(ctx: &Ctx<'js>, source: &str, filename: &str) -> Resul
     evaluate(ctx, source, filename, 1)
 }
 
+/// Evaluates what a person typed, in the global scope, and gives its value: with `await`, a promise of an object
+/// with a `value`. Its errors do not show what is below it.
+pub(crate) fn line<'js>(
+    ctx: &Ctx<'js>,
+    source: &str,
+    filename: &str,
+    has_await: bool,
+) -> Result<Value<'js>> {
+    let flags = script_flags(has_await) | qjs::JS_EVAL_FLAG_BACKTRACE_BARRIER;
+    let value = raw(ctx, source, filename, 1, flags as i32)?;
+    // SAFETY: the value is handed over.
+    Ok(unsafe { Value::from_raw(ctx.clone(), value) })
+}
+
+/// Throws if a script has an error of syntax. Runs nothing.
+pub(crate) fn check(ctx: &Ctx<'_>, source: &str, filename: &str, has_await: bool) -> Result<()> {
+    let flags = script_flags(has_await) | qjs::JS_EVAL_FLAG_COMPILE_ONLY;
+    let code = raw(ctx, source, filename, 1, flags as i32)?;
+    // SAFETY: the value is ours, and not used again.
+    unsafe { qjs::JS_FreeValue(ctx.as_raw().as_ptr(), code) };
+    Ok(())
+}
+
+fn script_flags(has_await: bool) -> u32 {
+    qjs::JS_EVAL_TYPE_GLOBAL | if has_await { qjs::JS_EVAL_FLAG_ASYNC } else { 0 }
+}
+
 fn evaluate<'js>(
     ctx: &Ctx<'js>,
     source: &str,

@@ -7,6 +7,7 @@ use mainspring_js::{Engine, Entry, Host, JobRun, Layer, Limit, Origin, Thrown, U
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Object, Persistent, Runtime, qjs};
 
 use crate::convert;
+use crate::interrupt::Interrupt;
 use crate::memory::MemoryLimit;
 
 /// A value that the loop holds, and the context that has to outlive it.
@@ -73,6 +74,7 @@ pub(crate) struct QuickJs {
     is_fence: Rc<Cell<bool>>,
     /// Whether the script was stopped from outside.
     pub(crate) is_stopped: Rc<Cell<bool>>,
+    interrupt: Interrupt,
     memory: Option<Rc<MemoryLimit>>,
     host: Host,
     context: Context,
@@ -100,34 +102,47 @@ impl QuickJs {
                 }
             },
         )));
-        let is_stopped = Rc::new(Cell::new(false));
-        if host.options().callback_limit().is_some() {
-            let (host, stopped) = (host.clone(), Rc::clone(&is_stopped));
-            runtime.set_interrupt_handler(Some(Box::new(move || {
-                let is_late = host.is_late();
-                if is_late {
-                    stopped.set(true);
-                }
-                is_late
-            })));
-        }
         let is_fence = Rc::new(Cell::new(false));
         let hit = Rc::clone(&is_fence);
         let fence = context.with(|ctx| {
             let function = Function::new(ctx.clone(), move || hit.set(true))?;
             Ok::<_, rquickjs::Error>(Persistent::save(&ctx, function))
         })?;
-        Ok(Self {
+        let engine = Self {
             entries: RefCell::default(),
             rejections,
             fence,
             is_fence,
-            is_stopped,
+            is_stopped: Rc::default(),
+            interrupt: Interrupt::default(),
             memory,
             host: host.clone(),
             context: context.clone(),
             runtime,
-        })
+        };
+        if host.options().callback_limit().is_some() {
+            engine.watch_interrupts();
+        }
+        Ok(engine)
+    }
+
+    /// Has scripts stopped that run for too long, or that somebody interrupts.
+    fn watch_interrupts(&self) {
+        let (host, interrupt) = (self.host.clone(), self.interrupt.clone());
+        let is_stopped = Rc::clone(&self.is_stopped);
+        self.runtime.set_interrupt_handler(Some(Box::new(move || {
+            let stops = interrupt.take() || host.is_late();
+            if stops {
+                is_stopped.set(true);
+            }
+            stops
+        })));
+    }
+
+    /// What interrupts scripts, from any thread.
+    pub(crate) fn interrupt(&self) -> Interrupt {
+        self.watch_interrupts();
+        self.interrupt.clone()
     }
 
     /// The context.
@@ -139,9 +154,12 @@ impl QuickJs {
         &self.host
     }
 
-    /// The limit that a script was stopped by that ran for too long.
-    pub(crate) fn time_limit(&self) -> Limit {
-        Limit::CallbackTime(self.host.options().callback_limit().unwrap_or_default())
+    /// What stopped a script.
+    pub(crate) fn stopped_by(&self) -> Limit {
+        match self.host.options().callback_limit() {
+            Some(limit) if self.host.is_late() => Limit::CallbackTime(limit),
+            _ => Limit::Interrupted,
+        }
     }
 
     /// Bytes that the engine has allocated, if they are counted.

@@ -44,7 +44,7 @@ impl Error {
             Thrown::OutOfMemory => Self::Limit(Limit::Memory),
             Thrown::Interrupted => match engine.host().exit_code() {
                 Some(code) => Self::Exited(code),
-                None => Self::Limit(engine.time_limit()),
+                None => Self::Limit(engine.stopped_by()),
             },
         }
     }

@@ -28,6 +28,7 @@ mod convert;
 mod details;
 mod engine;
 mod error;
+mod interrupt;
 mod memory;
 mod module_record;
 mod modules;
@@ -36,5 +37,8 @@ mod promises;
 mod runtime;
 
 pub use error::Error;
+pub use interrupt::Interrupt;
 pub use mainspring_js::{Global, Limit, Options, Output, Uncaught};
+pub use natives::engine_version;
+pub use rquickjs;
 pub use runtime::{Limits, Runtime, install};

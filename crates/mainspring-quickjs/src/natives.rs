@@ -209,6 +209,18 @@ fn engine<'js>(ctx: &Ctx<'js>, host: &Object<'js>, layer: &Rc<Layer<QuickJs>>) -
             compile::script(&ctx, &source, &filename)
         }),
     )?;
+    host.set(
+        "runLine",
+        Func::from(|ctx: Ctx<'js>, source: String, filename: String, has_await: bool| {
+            compile::line(&ctx, &source, &filename, has_await)
+        }),
+    )?;
+    host.set(
+        "checkScript",
+        Func::from(|ctx: Ctx<'js>, source: String, filename: String, has_await: bool| {
+            compile::check(&ctx, &source, &filename, has_await)
+        }),
+    )?;
     host.set("details", details::function(ctx)?)?;
     host.set("gc", Func::from(|ctx: Ctx<'js>| ctx.run_gc()))?;
     let weak = Rc::downgrade(layer);
@@ -252,10 +264,20 @@ fn version(ctx: Ctx<'_>) -> Result<Object<'_>> {
     let version = Object::new(ctx)?;
     version.set("mainspring", env!("CARGO_PKG_VERSION"))?;
     version.set("engine", "quickjs-ng")?;
-    // SAFETY: a constant string of the library.
-    let number = unsafe { std::ffi::CStr::from_ptr(qjs::JS_GetVersion()) };
-    version.set("engineVersion", number.to_string_lossy().into_owned())?;
+    version.set("engineVersion", engine_version())?;
     Ok(version)
+}
+
+/// The version of QuickJS-ng.
+///
+/// ```
+/// assert!(mainspring_quickjs::engine_version().contains('.'));
+/// ```
+#[must_use]
+pub fn engine_version() -> &'static str {
+    // SAFETY: a constant string of the library.
+    let version = unsafe { std::ffi::CStr::from_ptr(qjs::JS_GetVersion()) };
+    version.to_str().unwrap_or("unknown")
 }
 
 /// A function for an operation.

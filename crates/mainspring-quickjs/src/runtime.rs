@@ -10,6 +10,7 @@ use rquickjs::{Context, Ctx, Function, Object, Persistent};
 
 use crate::engine::QuickJs;
 use crate::error::Error;
+use crate::interrupt::Interrupt;
 use crate::memory::{Counted, MemoryLimit};
 use crate::natives;
 
@@ -177,8 +178,46 @@ impl Runtime {
         });
     }
 
-    /// Calls something of the JavaScript half.
-    pub(crate) fn enter(
+    /// Bytes that the engine has allocated. None if it is one that was [brought along](install).
+    #[must_use]
+    pub fn allocated(&self) -> Option<usize> {
+        self.layer.engine().allocated()
+    }
+
+    /// What stops the script that runs, from any thread. From now on an interrupt handler of yours is replaced.
+    ///
+    /// ```
+    /// use mainspring_quickjs::{Error, Limit, Runtime};
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let script = Runtime::new(event_loop.cx(), Default::default())?;
+    /// let interrupt = script.interrupt();
+    /// let thread = std::thread::spawn(move || interrupt.interrupt());
+    /// assert_eq!(script.eval("for (;;) {}", "app.js"), Err(Error::Limit(Limit::Interrupted)));
+    /// # thread.join().unwrap();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn interrupt(&self) -> Interrupt {
+        self.layer.engine().interrupt()
+    }
+
+    /// Enters the engine as a callback of the loop does: what is thrown is an uncaught exception of the script. The
+    /// kind is what [observers](Host::set_observer) are told; the function is the `require` of the modules that are built
+    /// in.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// use mainspring_quickjs::rquickjs::{Function, Object};
+    ///
+    /// script.enter("greeting", |_, require| {
+    ///     let process: Object = require.call(("process",))?;
+    ///     process.set("title", "my program")
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn enter(
         &self,
         kind: &'static str,
         call: impl for<'js> FnOnce(&Ctx<'js>, &Function<'js>) -> rquickjs::Result<()>,

@@ -189,9 +189,11 @@ function strict(...args) {
 for (const target of [assert, strict]) {
   Object.assign(target, methods, { strict });
   const define = (value) => {
-    Object.defineProperty(target, "AssertionError", { value, writable: true, enumerable: true, configurable: true });
+    const property = { value, writable: true, enumerable: true, configurable: true };
+    Object.defineProperty(target, "AssertionError", property);
     return value;
   };
+  // Loaded by the first assertion that fails, or by whoever asks.
   Object.defineProperty(target, "AssertionError", {
     get: () => define(require("internal/assertion_error").AssertionError),
     set: define,

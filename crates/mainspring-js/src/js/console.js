@@ -108,9 +108,10 @@ function own(console, to) {
     Object.defineProperty(bound, "name", { value: name, configurable: true });
     console[name] = bound;
   }
-  const hidden = (key, value) => Object.defineProperty(console, key, { value, writable: true, configurable: true });
-  hidden(output, to);
-  hidden(Symbol.toStringTag, "console");
+  Object.defineProperties(console, {
+    [output]: { value: to },
+    [Symbol.toStringTag]: { value: "console", writable: true, configurable: true },
+  });
 }
 
 Object.defineProperty(Console, Symbol.hasInstance, {

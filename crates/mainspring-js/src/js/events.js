@@ -67,10 +67,10 @@ function add(emitter, type, listener, prepend) {
     emitter._eventsCount++;
     return emitter;
   }
-  let list = present;
-  if (typeof present === "function") list = events[type] = prepend ? [listener, present] : [present, listener];
-  else if (prepend) list.unshift(listener);
+  const list = typeof present === "function" ? [present] : present;
+  if (prepend) list.unshift(listener);
   else list.push(listener);
+  events[type] = list;
   const limit = limitOf(emitter);
   if (limit > 0 && list.length > limit && !list.warned) {
     list.warned = true;
@@ -237,9 +237,9 @@ const methods = {
       this._eventsCount = 0;
       return this;
     }
-    const found = events[type];
+    const found = events[type] ?? [];
     if (typeof found === "function") this.removeListener(type, found);
-    else for (let index = (found?.length ?? 0) - 1; index >= 0; index--) this.removeListener(type, found[index]);
+    else for (let index = found.length - 1; index >= 0; index--) this.removeListener(type, found[index]);
     return this;
   },
   listeners(type) {

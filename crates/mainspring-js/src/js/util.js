@@ -54,8 +54,8 @@ function callbackify(original) {
 
 function inherits(constructor, parent) {
   const { invalidArgType } = require("internal/errors");
-  if (constructor === undefined || constructor === null) throw invalidArgType("ctor", "Function", constructor);
-  if (parent === undefined || parent === null) throw invalidArgType("superCtor", "Function", parent);
+  if (constructor == null) throw invalidArgType("ctor", "Function", constructor);
+  if (parent == null) throw invalidArgType("superCtor", "Function", parent);
   if (parent.prototype === undefined) throw invalidArgType("superCtor.prototype", "Object", parent.prototype);
   Object.defineProperty(constructor, "super_", { value: parent, writable: true, configurable: true });
   Object.setPrototypeOf(constructor.prototype, parent.prototype);
@@ -146,8 +146,9 @@ function isDeepStrictEqual(a, b) {
 function log(...args) {
   const time = new Date();
   const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, "0"));
-  const stamp = `${time.getDate()} ${months[time.getMonth()]} ${clock.join(":")}`;
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()];
+  const digits = clock.map((part) => String(part).padStart(2, "0")).join(":");
+  const stamp = `${time.getDate()} ${months[time.getMonth()]} ${digits}`;
   require("console").log("%s - %s", stamp, require("internal/format").format(...args));
 }
 
@@ -156,7 +157,7 @@ function isError(value) {
 }
 
 const exported = {
-  _extend: (target, source) => (source !== null && typeof source === "object" ? Object.assign(target, source) : target),
+  _extend: (target, source) => (typeof source === "object" ? Object.assign(target, source) : target),
   callbackify,
   debug: debuglog,
   debuglog,
@@ -199,7 +200,8 @@ for (const [name, load] of Object.entries(lazies)) {
     Object.defineProperty(exported, name, { value, writable: true, enumerable: true, configurable: true });
     return value;
   };
-  Object.defineProperty(exported, name, { get: () => define(load()), set: define, enumerable: true, configurable: true });
+  const get = () => define(load());
+  Object.defineProperty(exported, name, { get, set: define, enumerable: true, configurable: true });
 }
 
 module.exports = exported;

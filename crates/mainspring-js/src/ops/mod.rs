@@ -32,6 +32,11 @@ pub const OPS: &[&[(&str, Op)]] = &[
     url::OPS,
 ];
 
+/// The sockets that keep the loop alive, for a person.
+pub(crate) fn sockets(host: &Host) -> Vec<String> {
+    net::reasons(host)
+}
+
 /// What an operation is given. Arguments that are missing are `undefined`.
 #[derive(Debug)]
 pub struct Args<'a>(&'a mut [Arg]);

@@ -10,6 +10,7 @@ mod stream;
 
 use std::cell::RefCell;
 use std::mem::replace;
+use std::os::fd::AsFd;
 use std::rc::{Rc, Weak};
 
 use mainspring::Cx;
@@ -39,6 +40,22 @@ pub(crate) const OPS: &[(&str, Op)] = &[
     ("netWrite", stream::write),
     ("netWritten", stream::written),
 ];
+
+/// The sockets that keep the loop alive, for a person.
+pub(super) fn reasons(host: &Host) -> Vec<String> {
+    let net = Net::of(host);
+    let handles = net.handles.borrow();
+    let reason = |(_, handle): (usize, &Handle)| match handle {
+        Handle::Listener(server) if server.keeps_alive() => {
+            Some(format!("a server on {}", address::name(server.as_fd(), false)))
+        }
+        Handle::Stream(stream) if stream.keeps_alive() => {
+            Some(format!("a connection to {}", address::name(stream.as_fd(), true)))
+        }
+        _ => None,
+    };
+    handles.iter().filter_map(reason).collect()
+}
 
 type Outcome = Result<Value, OpError>;
 

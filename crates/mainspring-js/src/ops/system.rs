@@ -29,6 +29,7 @@ pub(super) const OPS: &[(&str, Op)] = &[
     ("uptime", |host, _| Ok((host.cx().performance().now() / 1e3).into())),
     ("options", options),
     ("stats", stats),
+    ("whyAlive", |host, _| Ok(strings(&host.why_alive()))),
 ];
 
 fn write(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {

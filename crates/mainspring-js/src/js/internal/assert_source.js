@@ -8,7 +8,7 @@ function callSite(fn) {
   return found && { file: found[1], line: Number(found[2]), column: Number(found[3]) - 1 };
 }
 
-// The length of the call at the start of `source`, to the parenthesis that closes it. Zero if it does not close.
+// The length of the call at the start of `source`, to the parenthesis that closes it: zero if none does.
 function callLength(source) {
   const token = /\/\/.*|\/\*[^]*?\*\/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\[^]|[^`\\])*`|[([{}\])]/g;
   let depth = 0;

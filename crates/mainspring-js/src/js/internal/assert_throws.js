@@ -72,7 +72,7 @@ function checkError(fn, actual, args) {
   if (typeof expected === "string") {
     if (args.length > 1) throw invalidArgType("error", ["Object", "Error", "Function", "RegExp"], expected);
     if (isObject(actual)) {
-      if (actual.message === expected) ambiguous(`The error message "${actual.message}" is identical to the message.`);
+      if (actual.message === expected) ambiguous(`The error message "${expected}" is identical to the message.`);
     } else if (actual === expected) ambiguous(`The error "${actual}" is identical to the message.`);
     [expected, message] = [undefined, expected];
   } else if (expected != null && typeof expected !== "object" && typeof expected !== "function") {
@@ -115,7 +115,8 @@ function checkByRegExp(fn, actual, expected, message) {
   const text = String(actual);
   if (expected.test(text)) return;
   failsWith(fn, actual, expected, message, () => {
-    return `The input did not match the regular expression ${inspect(expected)}. Input:\n\n${inspect(text)}\n`;
+    const shown = inspect(expected);
+    return `The input did not match the regular expression ${shown}. Input:\n\n${inspect(text)}\n`;
   });
 }
 
@@ -157,14 +158,14 @@ function isUnwanted(actual, expected) {
   return expected.test(String(actual));
 }
 
-/** Checks that `fn`, `doesNotThrow` or `doesNotReject`, found nothing, or nothing of what its arguments name. */
+/** Checks that `doesNotThrow` or `doesNotReject` found nothing, or nothing of what its arguments name. */
 function checkNoError(fn, actual, args) {
   if (actual === nothing) return;
   let [expected, message] = args;
   if (typeof expected === "string") [expected, message] = [undefined, expected];
   if (expected && !isUnwanted(actual, expected)) throw actual;
-  const text = `Got unwanted ${kindOf(fn)}${message ? `: ${message}` : "."}\nActual message: "${actual?.message}"`;
-  fails(fn, { actual, expected, message: text });
+  const text = `Got unwanted ${kindOf(fn)}${message ? `: ${message}` : "."}`;
+  fails(fn, { actual, expected, message: `${text}\nActual message: "${actual?.message}"` });
 }
 
 module.exports = { checkError, checkNoError, rejectionOf, thrownBy };

@@ -199,8 +199,10 @@ function describe(actual, expected, operator, message) {
     return diffMessage(actual, expected, operator, message);
   }
   if (message != null) return String(message);
-  if (operator === "notDeepStrictEqual" || operator === "notStrictEqual") return unequalMessage(actual, operator);
-  return otherMessage(actual, expected, operator);
+  if (operator !== "notDeepStrictEqual" && operator !== "notStrictEqual") {
+    return otherMessage(actual, expected, operator);
+  }
+  return unequalMessage(actual, operator);
 }
 
 function shorten(value) {
@@ -233,7 +235,7 @@ class AssertionError extends Error {
     Error.captureStackTrace(this, stackStartFn || stackStartFunction);
     // The stack is fixed while the name has the code in it.
     const { stack } = this;
-    Object.defineProperty(this, "stack", { value: stack, writable: true, enumerable: false, configurable: true });
+    Object.defineProperty(this, "stack", { value: stack, writable: true, configurable: true });
     this.name = "AssertionError";
   }
 

@@ -56,7 +56,7 @@ module.exports = {
   },
 
   trace(to, ...args) {
-    const message = args.length > 0 ? require("internal/format").formatWith(to.inspectOptions(true), args) : "";
+    const message = require("internal/format").formatWith(to.inspectOptions(true), args);
     const holder = {};
     Error.captureStackTrace(holder, this.trace);
     const frames = String(holder.stack).split("\n").filter((line) => line.startsWith("    at "));

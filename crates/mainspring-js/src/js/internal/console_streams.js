@@ -64,7 +64,7 @@ function open(options, stderr, ignoresErrors) {
       if (inspectOptions?.colors !== undefined) return inspectOptions.colors;
       if (typeof colorMode === "boolean") return colorMode;
       const stream = streams[Number(isError)];
-      if (typeof stream.getColorDepth === "function") return Boolean(stream.isTTY) && stream.getColorDepth() > 2;
+      if (typeof stream.getColorDepth === "function") return stream.isTTY === true && stream.getColorDepth() > 2;
       return require("internal/colors").wantsColors(stream.isTTY);
     },
 

@@ -5,7 +5,8 @@ const { stringWidth } = require("internal/string_width");
 
 function draw(columns) {
   const widths = columns.map((cells) => Math.max(...cells.map((cell) => stringWidth(cell))));
-  const rule = (left, middle, right) => left + widths.map((width) => "─".repeat(width + 2)).join(middle) + right;
+  const lines = widths.map((width) => "─".repeat(width + 2));
+  const rule = (left, middle, right) => left + lines.join(middle) + right;
   const row = (index) => {
     const cells = columns.map((column, at) => {
       const cell = column[index];
@@ -13,10 +14,10 @@ function draw(columns) {
     });
     return `│${cells.join("│")}│`;
   };
-  const lines = [rule("┌", "┬", "┐"), row(0), rule("├", "┼", "┤")];
-  for (let index = 1; index < columns[0].length; index++) lines.push(row(index));
-  lines.push(rule("└", "┴", "┘"));
-  return lines.join("\n");
+  const drawn = [rule("┌", "┬", "┐"), row(0), rule("├", "┼", "┤")];
+  for (let index = 1; index < columns[0].length; index++) drawn.push(row(index));
+  drawn.push(rule("└", "┴", "┘"));
+  return drawn.join("\n");
 }
 
 /** The table of an object's members, of a Map or of a Set; of the given properties only, if there are any. */
@@ -31,7 +32,8 @@ function table(data, properties, options) {
   };
   const kind = host.details(data)?.[0];
   if (kind === "Map" || kind === "Set") {
-    const entries = kind === "Map" ? [...Map.prototype.entries.call(data)] : [...Set.prototype.entries.call(data)];
+    const { entries: list } = kind === "Map" ? Map.prototype : Set.prototype;
+    const entries = [...list.call(data)];
     const columns = [["(iteration index)", ...entries.map((entry, index) => show(index))]];
     if (kind === "Map") columns.push(["Key", ...entries.map(([key]) => show(key))]);
     columns.push(["Values", ...entries.map(([, value]) => show(value))]);

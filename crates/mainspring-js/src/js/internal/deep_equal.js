@@ -132,7 +132,8 @@ class Comparison {
   }
 
   maps(a, b) {
-    const isDirect = (key) => !isObject(key) && a.has(key) && b.has(key) && this.equal(a.get(key), b.get(key));
+    const inBoth = (key) => !isObject(key) && a.has(key) && b.has(key);
+    const isDirect = (key) => inBoth(key) && this.equal(a.get(key), b.get(key));
     const rest = [];
     for (const entry of b) if (!isDirect(entry[0])) rest.push(entry);
     for (const [key, value] of a) {

@@ -2,7 +2,7 @@
 
 const { details } = host;
 const custom = Symbol.for("nodejs.util.inspect.custom");
-const { getPrototypeOf, hasOwn, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols } = Object;
+const { getPrototypeOf, hasOwn, getOwnPropertyDescriptor, getOwnPropertyNames } = Object;
 
 const defaults = Object.seal({
   showHidden: false,
@@ -32,7 +32,15 @@ const builtinNames = new Set(
 
 const unescaped = /^[^\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]*$/;
 const toEscape = /[\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]/gu;
-const shortEscapes = { "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "\\": "\\\\", "'": "\\'" };
+const shortEscapes = {
+  "\b": "\\b",
+  "\t": "\\t",
+  "\n": "\\n",
+  "\f": "\\f",
+  "\r": "\\r",
+  "\\": "\\\\",
+  "'": "\\'",
+};
 
 function escapeChar(char) {
   if (shortEscapes[char]) return shortEscapes[char];
@@ -144,8 +152,9 @@ function internalName(value) {
 function constructorName(ctx, value, level, inherited) {
   for (let object = value; object !== null; object = getPrototypeOf(object)) {
     const constructor = getOwnPropertyDescriptor(object, "constructor")?.value;
-    if (typeof constructor !== "function" || constructor.name === "" || !isInstance(value, constructor)) continue;
+    if (typeof constructor !== "function") continue;
     const { name } = constructor;
+    if (name === "" || !isInstance(value, constructor)) continue;
     if (inherited && (object !== getPrototypeOf(value) || !builtinNames.has(name))) {
       addInherited(ctx, value, object === value ? object : getPrototypeOf(value), level, inherited);
     }
@@ -218,102 +227,6 @@ function functionBase(value, { name, tag }) {
   text += value.name === "" ? " (anonymous)]" : `: ${value.name}]`;
   if (name !== kind && name !== null) text += ` ${name}`;
   return text + label;
-}
-
-// -- errors ------------------------------------------------------------------------------------------
-
-function stackOf(error) {
-  return error.stack ? String(error.stack) : Error.prototype.toString.call(error);
-}
-
-// Puts the class before a stack that tells only the name.
-function improveStack(stack, info, name) {
-  const { length } = name;
-  const named =
-    name.endsWith("Error") &&
-    stack.startsWith(name) &&
-    (stack.length === length || stack[length] === ":" || stack[length] === "\n");
-  if (info.name === null) {
-    const start = /^([A-Z][a-z_ A-Z0-9[\]()-]+)(?::|\n\s+at)/.exec(stack) ?? /^([a-z_A-Z0-9-]*Error)$/.exec(stack);
-    return prefix(info, "Error").slice(0, -1) + stack.slice(start?.[1].length ?? 0);
-  }
-  const known = prefix(info, "Error").slice(0, -1);
-  if (!named || known === name) return stack;
-  return `${known}${known.includes(name) ? "" : ` [${name}]`}${stack.slice(length)}`;
-}
-
-// The frames, those that the cause has as well left out.
-function frames(ctx, error, text) {
-  const lines = text.split("\n");
-  const cause = error.cause != null && typeof error.cause === "object" && isError(error.cause) && error.cause;
-  if (!cause) return lines;
-  const causeStack = stackOf(cause);
-  const start = causeStack.indexOf("\n    at");
-  if (start === -1) return lines;
-  const [length, at] = commonRun(lines, causeStack.slice(start + 1).split("\n"));
-  if (length > 3) {
-    const note = `    ... ${length - 2} lines matching cause stack trace ...`;
-    lines.splice(at + 1, length - 2, ctx.stylize(note, "undefined"));
-  }
-  return lines;
-}
-
-function commonRun(lines, others) {
-  for (let at = 0; at < lines.length - 3; at++) {
-    const start = others.indexOf(lines[at]);
-    if (start === -1) continue;
-    const rest = others.length - start;
-    let length = 1;
-    while (length < rest && lines[at + length] === others[start + length]) length++;
-    if (length > 3) return [length, at];
-  }
-  return [0, 0];
-}
-
-// Greys out what is not the script's own: builtin modules, and the working directory.
-function colorFrame(ctx, line, cwd) {
-  if (/[( ]node:[^)]*\)?$/.test(line)) return ctx.stylize(line, "undefined");
-  line = line.replace(/(?<=[/\\]node_modules[/\\])(?:@[^/\\]+[/\\])?[^/\\]+/g, (name) => ctx.stylize(name, "module"));
-  const at = line.indexOf(`${cwd}/`);
-  if (at === -1) return line;
-  let start = line.slice(0, at).endsWith("file://") ? at - 7 : at;
-  let end = "";
-  if (line[start - 1] === "(" && line.endsWith(")")) {
-    start--;
-    line = line.slice(0, -1);
-    end = ctx.stylize(")", "undefined");
-  }
-  const rest = at + cwd.length + 1;
-  return line.slice(0, start) + ctx.stylize(line.slice(start, rest), "undefined") + line.slice(rest) + end;
-}
-
-function errorBase(ctx, error, info) {
-  const { keys } = info;
-  const name = error.name != null ? String(error.name) : "Error";
-  let stack = stackOf(error);
-  if (!ctx.showHidden) {
-    // What the stack tells need not be told again.
-    for (const key of ["name", "message", "stack"]) {
-      const index = keys.indexOf(key);
-      if (index !== -1 && stack.includes(String(error[key]))) keys.splice(index, 1);
-    }
-  }
-  if ("cause" in error && !keys.includes("cause")) keys.push("cause");
-  if (Array.isArray(error.errors) && !keys.includes("errors")) keys.push("errors");
-  stack = improveStack(stack, info, name);
-  const at = error.message ? stack.indexOf(error.message) : -1;
-  const start = stack.indexOf("\n    at", at === -1 ? 0 : at + error.message.length);
-  if (start === -1) {
-    stack = `[${stack}]`;
-  } else {
-    let lines = frames(ctx, error, stack.slice(start + 1));
-    if (ctx.colors) {
-      const cwd = host.cwd();
-      lines = lines.map((line) => colorFrame(ctx, line, cwd));
-    }
-    stack = `${stack.slice(0, start)}\n${lines.join("\n")}`;
-  }
-  return ctx.indent === 0 ? stack : stack.replaceAll("\n", `\n${" ".repeat(ctx.indent)}`);
 }
 
 // -- contents ----------------------------------------------------------------------------------------
@@ -487,7 +400,8 @@ const kinds = {
     if (info.bare) return ctx.stylize(info.base, "special");
   },
   RegExp(ctx, value, info) {
-    return asText(ctx, info, "RegExp", RegExp.prototype.toString.call(info.name === null ? new RegExp(value) : value));
+    const regexp = info.name === null ? new RegExp(value) : value;
+    return asText(ctx, info, "RegExp", RegExp.prototype.toString.call(regexp));
   },
   Date(ctx, value, info) {
     const time = Date.prototype.getTime.call(value);
@@ -495,7 +409,7 @@ const kinds = {
     return asText(ctx, info, "Date", text);
   },
   Error(ctx, value, info) {
-    info.base = errorBase(ctx, value, info);
+    info.base = require("internal/inspect_errors").errorBase(ctx, value, info);
     if (info.keys.length === 0 && info.inherited.length === 0) return info.base;
   },
   ArrayBuffer: arrayBuffer,
@@ -552,7 +466,8 @@ function asSized(info, fallback, size, items) {
 function asText(ctx, info, type, text) {
   const head = prefix(info, type);
   info.base = head === `${type} ` ? text : head + text;
-  return info.bare || (info.tooDeep && type === "RegExp") ? ctx.stylize(info.base, type.toLowerCase()) : undefined;
+  if (!info.bare && !(info.tooDeep && type === "RegExp")) return undefined;
+  return ctx.stylize(info.base, type.toLowerCase());
 }
 
 function arrayBuffer(ctx, value, info) {
@@ -595,7 +510,7 @@ function ownKeys(value, showHidden, onlyNames) {
     while (start > 0 && !isIndex(keys[start - 1])) start--;
     keys = keys.slice(start);
   }
-  for (const symbol of getOwnPropertySymbols(value)) {
+  for (const symbol of Object.getOwnPropertySymbols(value)) {
     if (showHidden || Object.prototype.propertyIsEnumerable.call(value, symbol)) keys.push(symbol);
   }
   return keys;
@@ -604,9 +519,7 @@ function ownKeys(value, showHidden, onlyNames) {
 function kindOf(value, name, found) {
   if (Array.isArray(value)) return "Array";
   const kind = found?.[0];
-  if (kind === "Map" || kind === "Set" || kind === "TypedArray" || kind === "MapIterator" || kind === "SetIterator") {
-    return kind;
-  }
+  if (kind === "TypedArray" || /^(Map|Set)(Iterator)?$/.test(kind)) return kind;
   if (typeof value === "function") return "Function";
   if (name === "Object") return kind === "Arguments" ? kind : "Object";
   if (kind !== undefined && kind !== "Arguments" && hasOwn(kinds, kind)) return kind;
@@ -657,7 +570,7 @@ function userOptions(ctx) {
 function formatProxy(ctx, [, target, handler], level) {
   if (level > ctx.depth && ctx.depth !== null) return ctx.stylize("Proxy [Array]", "special");
   ctx.current = level + 1;
-  const output = indented(ctx, () => [formatValue(ctx, target, level + 1), formatValue(ctx, handler, level + 1)]);
+  const output = indented(ctx, () => [target, handler].map((value) => formatValue(ctx, value, level + 1)));
   return layOut(ctx, output, { base: "", open: "Proxy [", close: "]", isList: true }, level + 1);
 }
 
@@ -757,23 +670,26 @@ function formatProperty(ctx, value, key, level, isItem, property = getOwnPropert
     ctx.indent -= indent;
   } else if (found.get !== undefined) {
     text = formatGetter(ctx, value, found, level);
+  } else if (found.set !== undefined) {
+    text = ctx.stylize("[Setter]", "special");
   } else {
-    text = found.set !== undefined ? ctx.stylize("[Setter]", "special") : ctx.stylize("undefined", "undefined");
+    text = ctx.stylize("undefined", "undefined");
   }
   return isItem ? text : `${formatKey(ctx, key, found.enumerable)}:${space}${text}`;
 }
 
 function formatGetter(ctx, value, { get, set }, level) {
   const label = set === undefined ? "Getter" : "Getter/Setter";
-  const { getters } = ctx;
-  const wanted = getters === true || (getters === "get" && set === undefined) || (getters === "set" && set !== undefined);
-  if (!wanted) return ctx.stylize(`[${label}]`, "special");
+  const isWanted = ctx.getters === true || ctx.getters === (set === undefined ? "get" : "set");
+  if (!isWanted) return ctx.stylize(`[${label}]`, "special");
   const around = (text) => `${ctx.stylize(`[${label}:`, "special")} ${text}${ctx.stylize("]", "special")}`;
   try {
     const result = get.call(value);
     return indented(ctx, () => {
-      if (result === null || typeof result !== "object") return around(formatPrimitive(ctx, result, ctx.stylize));
-      return `${ctx.stylize(`[${label}]`, "special")} ${formatValue(ctx, result, level)}`;
+      if (result !== null && typeof result === "object") {
+        return `${ctx.stylize(`[${label}]`, "special")} ${formatValue(ctx, result, level)}`;
+      }
+      return around(formatPrimitive(ctx, result, ctx.stylize));
     });
   } catch (error) {
     return around(`<Inspection threw (${error.message})>`);
@@ -863,9 +779,17 @@ function inColumns(ctx, output, value) {
 // -- interface ---------------------------------------------------------------------------------------
 
 function inspect(value, options) {
-  const ctx = { ...defaults, stylize: plainStyle, userOptions: undefined, ...{ indent: 0, current: 0, budget: {} } };
-  ctx.seen = [];
-  ctx.circular = undefined;
+  const ctx = {
+    ...defaults,
+    stylize: plainStyle,
+    userOptions: undefined,
+    indent: 0,
+    // How deep the value is that was formatted last, which decides what goes into one line.
+    current: 0,
+    budget: {},
+    seen: [],
+    circular: undefined,
+  };
   if (arguments.length > 2) {
     // The old form: showHidden, depth, colors.
     if (arguments[2] !== undefined) ctx.depth = arguments[2];
@@ -896,55 +820,14 @@ Object.defineProperty(inspect, "defaultOptions", {
   },
 });
 
-const colors = { __proto__: null };
-const addColors = (names, open, close) => names.split(" ").forEach((name, at) => (colors[name] = [open + at, close]));
-colors.reset = [0, 0];
-addColors("bold dim", 1, 22);
-colors.italic = [3, 23];
-colors.underline = [4, 24];
-colors.blink = [5, 25];
-colors.inverse = [7, 27];
-colors.hidden = [8, 28];
-colors.strikethrough = [9, 29];
-colors.doubleunderline = [21, 24];
-const hues = "Red Green Yellow Blue Magenta Cyan White";
-addColors(`black ${hues.toLowerCase()}`, 30, 39);
-addColors(`bgBlack ${hues.replace(/\w+/g, "bg$&")}`, 40, 49);
-colors.framed = [51, 54];
-colors.overlined = [53, 55];
-addColors(`gray ${hues.toLowerCase().replace(/\w+/g, "$&Bright")}`, 90, 39);
-addColors(`bgGray ${hues.replace(/\w+/g, "bg$&Bright")}`, 100, 49);
-for (const pair of (
-  "grey:gray blackBright:gray bgGrey:bgGray bgBlackBright:bgGray faint:dim crossedout:strikethrough " +
-  "strikeThrough:strikethrough crossedOut:strikethrough conceal:hidden swapColors:inverse swapcolors:inverse " +
-  "doubleUnderline:doubleunderline"
-).split(" ")) {
-  const [alias, name] = pair.split(":");
-  Object.defineProperty(colors, alias, {
-    get() {
-      return this[name];
-    },
-    set(value) {
-      this[name] = value;
-    },
-    configurable: true,
-    enumerable: false,
-  });
+// Tables that only colours need.
+for (const name of ["colors", "styles"]) {
+  const define = (value) => {
+    Object.defineProperty(inspect, name, { value, writable: true, enumerable: true, configurable: true });
+    return value;
+  };
+  const get = () => define(require("internal/inspect_colors")[name]);
+  Object.defineProperty(inspect, name, { get, set: define, enumerable: true, configurable: true });
 }
-inspect.colors = colors;
 
-inspect.styles = Object.assign(Object.create(null), {
-  special: "cyan",
-  number: "yellow",
-  bigint: "yellow",
-  boolean: "yellow",
-  undefined: "grey",
-  null: "bold",
-  string: "green",
-  symbol: "green",
-  date: "magenta",
-  regexp: "red",
-  module: "underline",
-});
-
-module.exports = { builtinNames, formatBigInt, formatNumber, inspect, isError };
+module.exports = { builtinNames, formatBigInt, formatNumber, inspect, isError, prefix };

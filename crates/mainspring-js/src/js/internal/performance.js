@@ -19,7 +19,8 @@ function byStartTime(a, b) {
 function select(lists, name, type) {
   return lists
     .flat()
-    .filter((entry) => (name === undefined || entry.name === name) && (type === undefined || entry.entryType === type))
+    .filter((entry) => name === undefined || entry.name === name)
+    .filter((entry) => type === undefined || entry.entryType === type)
     .sort(byStartTime);
 }
 
@@ -39,7 +40,8 @@ function cloneDetail(detail) {
 
 function inspectAs(instance, values, depth, options, inspect) {
   const { name } = instance.constructor;
-  return depth < 0 ? options.stylize(`[${name}]`, "special") : `${name} ${inspect(values, innerOptions(options))}`;
+  if (depth < 0) return options.stylize(`[${name}]`, "special");
+  return `${name} ${inspect(values, innerOptions(options))}`;
 }
 
 let fieldsOf;
@@ -132,7 +134,8 @@ function timeOf(mark, name) {
 
 function measureTimes(startOrOptions, endMark) {
   const isDictionary = isObject(startOrOptions);
-  const { detail, duration, end, start } = isDictionary ? startOrOptions : { start: startOrOptions ?? undefined };
+  const options = isDictionary ? startOrOptions : { start: startOrOptions ?? undefined };
+  const { detail, duration, end, start } = options;
   const fail = (message) => codeError(TypeError, "ERR_PERFORMANCE_MEASURE_INVALID_OPTIONS", message);
   if (isDictionary && [detail, duration, end, start].some((member) => member !== undefined)) {
     if (endMark !== undefined) throw fail("endMark must not be specified");

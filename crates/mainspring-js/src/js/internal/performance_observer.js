@@ -74,8 +74,9 @@ class PerformanceObserver {
   observe(options = undefined) {
     const state = stateOf(this);
     const { buffered, entryTypes, type } = dictionary(options, "options") ?? {};
-    if (entryTypes === undefined && type === undefined) throw missingArgs("options.entryTypes", "options.type");
-    if (entryTypes !== undefined) {
+    if (entryTypes === undefined) {
+      if (type === undefined) throw missingArgs("options.entryTypes", "options.type");
+    } else {
       if (!isObject(entryTypes) || typeof entryTypes[Symbol.iterator] !== "function") {
         throw invalidArgType("options.entryTypes", "string[]", entryTypes);
       }

@@ -2,7 +2,7 @@
 
 const { codeError } = require("internal/errors");
 const { DOMException, isDOMException } = require("internal/dom_exception");
-const { isObject, isPlatformObject } = require("internal/webidl");
+const { isObject, isPlatformObject, missingArgs } = require("internal/webidl");
 
 const TypedArray = Object.getPrototypeOf(Uint8Array);
 const viewClasses = {};
@@ -49,7 +49,9 @@ function clone(value, memory) {
 
 function cloneObject(value, memory) {
   if (typeof value === "function") throw refuse(value);
-  if (isDOMException(value)) return remember(memory, value, copyStack(value, new DOMException(value.message, value.name)));
+  if (isDOMException(value)) {
+    return remember(memory, value, copyStack(value, new DOMException(value.message, value.name)));
+  }
   const [kind, detail] = host.details(value) ?? [];
   switch (kind) {
     case undefined:
@@ -82,6 +84,10 @@ function remember(memory, value, copy) {
   return copy;
 }
 
+function define(object, key, value, enumerable) {
+  return Object.defineProperty(object, key, { value, writable: true, enumerable, configurable: true });
+}
+
 function clonePlain(value, memory) {
   if (value instanceof PendingView) {
     const { Class, buffer, offset, length } = value;
@@ -97,8 +103,8 @@ function clonePlain(value, memory) {
     // A getter may have deleted what comes behind it.
     if (!Object.hasOwn(value, key)) continue;
     const item = clone(value[key], memory);
-    if (key !== "__proto__") copy[key] = item;
-    else Object.defineProperty(copy, key, { value: item, writable: true, enumerable: true, configurable: true });
+    if (key === "__proto__") define(copy, key, item, true);
+    else copy[key] = item;
   }
   return copy;
 }
@@ -120,7 +126,9 @@ function cloneBoxed(value, type) {
 
 function cloneMap(value, memory) {
   const copy = remember(memory, value, new Map());
-  for (const [key, item] of [...Map.prototype.entries.call(value)]) copy.set(clone(key, memory), clone(item, memory));
+  for (const [key, item] of [...Map.prototype.entries.call(value)]) {
+    copy.set(clone(key, memory), clone(item, memory));
+  }
   return copy;
 }
 
@@ -132,25 +140,16 @@ function cloneSet(value, memory) {
 
 function cloneError(value, memory) {
   const Class = errorClasses[value.name] ?? Error;
-  const message = Object.getOwnPropertyDescriptor(value, "message");
-  const copy = remember(memory, value, new Class(message && "value" in message ? String(message.value) : undefined));
+  const message = Object.getOwnPropertyDescriptor(value, "message")?.value;
+  const copy = remember(memory, value, new Class(message === undefined ? undefined : String(message)));
   copyStack(value, copy);
-  if (Object.hasOwn(value, "cause")) {
-    const cause = clone(value.cause, memory);
-    Object.defineProperty(copy, "cause", { value: cause, writable: true, enumerable: false, configurable: true });
-  }
+  if (Object.hasOwn(value, "cause")) define(copy, "cause", clone(value.cause, memory), false);
   return copy;
 }
 
 function copyStack(from, to) {
   const { stack } = from;
-  if (typeof stack !== "string") return to;
-  return Object.defineProperty(to, "stack", {
-    value: stack,
-    writable: true,
-    enumerable: false,
-    configurable: true,
-  });
+  return typeof stack === "string" ? define(to, "stack", stack, false) : to;
 }
 
 function copyBuffer(buffer) {
@@ -204,29 +203,32 @@ function isLengthTracking(view) {
   return follows;
 }
 
+function invalidType(message) {
+  return codeError(TypeError, "ERR_INVALID_ARG_TYPE", message);
+}
+
 function transferListOf(options) {
   if (options == null) return [];
   if (!isObject(options)) {
-    throw codeError(TypeError, "ERR_INVALID_ARG_TYPE", "The options argument must be either an object or undefined");
+    throw invalidType("The options argument must be either an object or undefined");
   }
   const { transfer } = options;
   if (transfer == null) return [];
   if (!isObject(transfer) || typeof transfer[Symbol.iterator] !== "function") {
-    throw codeError(TypeError, "ERR_INVALID_ARG_TYPE", "Optional transferList argument must be an iterable");
+    throw invalidType("Optional transferList argument must be an iterable");
   }
   const list = [...transfer];
   for (const [index, item] of list.entries()) {
-    if (!isObject(item)) {
-      throw codeError(TypeError, "ERR_INVALID_TRANSFER_OBJECT", "Found invalid object in transferList");
-    }
-    if (host.details(item)?.[0] !== "ArrayBuffer") throw dataCloneError("Found invalid object in transferList");
+    const message = "Found invalid object in transferList";
+    if (!isObject(item)) throw codeError(TypeError, "ERR_INVALID_TRANSFER_OBJECT", message);
+    if (host.details(item)?.[0] !== "ArrayBuffer") throw dataCloneError(message);
     if (list.indexOf(item) < index) throw dataCloneError("Transfer list contains duplicate ArrayBuffer");
   }
   return list;
 }
 
 function structuredClone(value, options = undefined) {
-  if (arguments.length === 0) throw codeError(TypeError, "ERR_MISSING_ARGS", "The value argument must be specified");
+  if (arguments.length === 0) throw missingArgs("value");
   const buffers = transferListOf(options);
   if (buffers.length === 0) return clone(value, new Map());
   // Nothing may be transferred before all could be cloned: the first copy keeps the buffers as they are,

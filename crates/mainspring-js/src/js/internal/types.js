@@ -38,8 +38,9 @@ const GeneratorFunction = Object.getPrototypeOf(function* () {});
 const AsyncGeneratorFunction = Object.getPrototypeOf(async function* () {});
 const inherits = (value, prototype) =>
   typeof value === "function" && Object.prototype.isPrototypeOf.call(prototype, value);
-add("AsyncFunction", (value) => inherits(value, AsyncFunction) || inherits(value, AsyncGeneratorFunction));
-add("GeneratorFunction", (value) => inherits(value, GeneratorFunction) || inherits(value, AsyncGeneratorFunction));
+const isAsyncGenerator = (value) => inherits(value, AsyncGeneratorFunction);
+add("AsyncFunction", (value) => inherits(value, AsyncFunction) || isAsyncGenerator(value));
+add("GeneratorFunction", (value) => inherits(value, GeneratorFunction) || isAsyncGenerator(value));
 
 function add(name, test) {
   const key = `is${name}`;

@@ -56,6 +56,11 @@ pub(super) fn of_handle(host: &Host, mut args: Args<'_>) -> Outcome {
     })
 }
 
+/// An address for a person.
+pub(super) fn name(socket: impl AsFd, is_remote: bool) -> String {
+    find(socket, is_remote).map_or_else(|_| "a path".into(), |address| address.to_string())
+}
+
 fn find(socket: impl AsFd, is_remote: bool) -> Result<SocketAddr, Errno> {
     let address =
         if is_remote { getpeername(socket)?.ok_or(Errno::NOTCONN)? } else { getsockname(socket)? };

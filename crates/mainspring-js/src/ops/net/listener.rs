@@ -1,6 +1,6 @@
 //! Sockets that accept connections.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -29,6 +29,7 @@ pub(super) struct Listener {
     /// Removed when it is closed.
     path: Option<PathBuf>,
     watcher: RefCell<Option<Watcher<Weak<Listener>>>>,
+    is_referenced: Cell<bool>,
 }
 
 impl AsFd for Listener {
@@ -54,6 +55,7 @@ impl Listener {
                 socket,
                 path,
                 watcher: RefCell::default(),
+                is_referenced: Cell::new(true),
             }))
         });
         let Handle::Listener(listener) = net.get(id)? else { return Err(Errno::BADF) };
@@ -106,7 +108,13 @@ impl Listener {
         }
     }
 
+    /// Whether the loop stays alive because of it.
+    pub(super) fn keeps_alive(&self) -> bool {
+        self.is_referenced.get() && self.watcher.borrow().is_some()
+    }
+
     pub(super) fn reference(&self, is_referenced: bool) {
+        self.is_referenced.set(is_referenced);
         if let Some(watcher) = &*self.watcher.borrow() {
             let _ = watcher.reference(is_referenced);
         }

@@ -75,6 +75,11 @@ impl Stream {
         self.written.get()
     }
 
+    /// Whether the loop stays alive because of it.
+    pub(super) fn keeps_alive(&self) -> bool {
+        self.is_referenced.get() && self.watcher.borrow().is_some()
+    }
+
     pub(super) fn reference(&self, is_referenced: bool) {
         self.is_referenced.set(is_referenced);
         if let Some(watcher) = &*self.watcher.borrow() {

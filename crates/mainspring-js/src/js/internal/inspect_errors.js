@@ -1,0 +1,100 @@
+"use strict";
+
+const { isError, prefix } = require("internal/inspect");
+
+function stackOf(error) {
+  return error.stack ? String(error.stack) : Error.prototype.toString.call(error);
+}
+
+// Puts the class before a stack that tells only the name.
+function improveStack(stack, info, name) {
+  const { length } = name;
+  const named =
+    name.endsWith("Error") &&
+    stack.startsWith(name) &&
+    (stack.length === length || stack[length] === ":" || stack[length] === "\n");
+  if (info.name === null) {
+    const start = /^[A-Z][a-z_ A-Z0-9[\]()-]+(?=:|\n\s+at)|^[a-z_A-Z0-9-]*Error$/.exec(stack);
+    return prefix(info, "Error").slice(0, -1) + stack.slice(start?.[0].length ?? 0);
+  }
+  const known = prefix(info, "Error").slice(0, -1);
+  if (!named || known === name) return stack;
+  return `${known}${known.includes(name) ? "" : ` [${name}]`}${stack.slice(length)}`;
+}
+
+// The frames, those that the cause has as well left out.
+function frames(ctx, error, text) {
+  const lines = text.split("\n");
+  const cause = error.cause != null && typeof error.cause === "object" && isError(error.cause) && error.cause;
+  if (!cause) return lines;
+  const causeStack = stackOf(cause);
+  const start = causeStack.indexOf("\n    at");
+  if (start === -1) return lines;
+  const [length, at] = commonRun(lines, causeStack.slice(start + 1).split("\n"));
+  if (length > 3) {
+    const note = `    ... ${length - 2} lines matching cause stack trace ...`;
+    lines.splice(at + 1, length - 2, ctx.stylize(note, "undefined"));
+  }
+  return lines;
+}
+
+function commonRun(lines, others) {
+  for (let at = 0; at < lines.length - 3; at++) {
+    const start = others.indexOf(lines[at]);
+    if (start === -1) continue;
+    const rest = others.length - start;
+    let length = 1;
+    while (length < rest && lines[at + length] === others[start + length]) length++;
+    if (length > 3) return [length, at];
+  }
+  return [0, 0];
+}
+
+// Greys out what is not the script's own: builtin modules, and the working directory.
+function colorFrame(ctx, line, cwd) {
+  if (/[( ]node:[^)]*\)?$/.test(line)) return ctx.stylize(line, "undefined");
+  const packages = /(?<=[/\\]node_modules[/\\])(?:@[^/\\]+[/\\])?[^/\\]+/g;
+  line = line.replace(packages, (name) => ctx.stylize(name, "module"));
+  const at = line.indexOf(`${cwd}/`);
+  if (at === -1) return line;
+  let start = line.slice(0, at).endsWith("file://") ? at - 7 : at;
+  let end = "";
+  if (line[start - 1] === "(" && line.endsWith(")")) {
+    start--;
+    line = line.slice(0, -1);
+    end = ctx.stylize(")", "undefined");
+  }
+  const rest = at + cwd.length + 1;
+  return line.slice(0, start) + ctx.stylize(line.slice(start, rest), "undefined") + line.slice(rest) + end;
+}
+
+function errorBase(ctx, error, info) {
+  const { keys } = info;
+  const name = error.name != null ? String(error.name) : "Error";
+  let stack = stackOf(error);
+  if (!ctx.showHidden) {
+    // What the stack tells need not be told again.
+    for (const key of ["name", "message", "stack"]) {
+      const index = keys.indexOf(key);
+      if (index !== -1 && stack.includes(String(error[key]))) keys.splice(index, 1);
+    }
+  }
+  if ("cause" in error && !keys.includes("cause")) keys.push("cause");
+  if (Array.isArray(error.errors) && !keys.includes("errors")) keys.push("errors");
+  stack = improveStack(stack, info, name);
+  const at = error.message ? stack.indexOf(error.message) : -1;
+  const start = stack.indexOf("\n    at", at === -1 ? 0 : at + error.message.length);
+  if (start === -1) {
+    stack = `[${stack}]`;
+  } else {
+    let lines = frames(ctx, error, stack.slice(start + 1));
+    if (ctx.colors) {
+      const cwd = host.cwd();
+      lines = lines.map((line) => colorFrame(ctx, line, cwd));
+    }
+    stack = `${stack.slice(0, start)}\n${lines.join("\n")}`;
+  }
+  return ctx.indent === 0 ? stack : stack.replaceAll("\n", `\n${" ".repeat(ctx.indent)}`);
+}
+
+module.exports = { errorBase };

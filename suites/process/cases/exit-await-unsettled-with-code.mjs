@@ -1,0 +1,3 @@
+process.on("beforeExit", (code) => console.log("beforeExit", code));
+process.exitCode = 3;
+await new Promise(() => {});

@@ -1,0 +1,3 @@
+process.on("exit", (code) => console.log(code, process.exitCode));
+await new Promise(() => {});
+console.log("never");

@@ -1,0 +1,2 @@
+process.exitCode = "7";
+process.on("exit", (code) => console.log(typeof code, code, typeof process.exitCode));

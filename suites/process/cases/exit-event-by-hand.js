@@ -1,0 +1,3 @@
+process.on("exit", (code) => console.log("exit", code, process._exiting));
+process.emit("exit", 5);
+console.log(process.exitCode);

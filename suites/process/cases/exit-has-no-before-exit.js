@@ -1,0 +1,3 @@
+process.on("beforeExit", () => console.log("beforeExit"));
+process.on("exit", () => console.log("exit"));
+process.exit();

@@ -1,0 +1,3 @@
+process.nextTick(() => process.exit(3));
+process.nextTick(() => console.log("next"));
+process.on("exit", (code) => console.log("exit", code));

@@ -1,0 +1,5 @@
+process.on("exit", (code) => {
+  console.log(code);
+  process.exit();
+});
+process.exitCode = 8;

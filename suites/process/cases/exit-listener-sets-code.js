@@ -1,0 +1,4 @@
+process.on("exit", () => {
+  process.exitCode = 4;
+});
+process.exit();

@@ -1,0 +1,2 @@
+process.exitCode = 3;
+process.exit();

@@ -1,0 +1,2 @@
+process.exit = (code) => console.log("replaced", code);
+process.exit(2);

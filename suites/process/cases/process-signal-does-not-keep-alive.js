@@ -1,0 +1,2 @@
+process.on("SIGUSR2", () => {});
+console.log("end");

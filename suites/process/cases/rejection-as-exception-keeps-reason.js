@@ -1,0 +1,3 @@
+const reason = new Error("the same");
+process.on("uncaughtException", (error) => console.log(error === reason));
+Promise.reject(reason);

@@ -1,0 +1,4 @@
+async function fails() {
+  throw new TypeError("async");
+}
+fails();

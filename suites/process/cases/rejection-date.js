@@ -1,0 +1,1 @@
+Promise.reject(new Date(0));

@@ -1,0 +1,1 @@
+Promise.reject({ message: "like an error", stack: "a stack" });

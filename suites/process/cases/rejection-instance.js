@@ -1,0 +1,2 @@
+class Thing {}
+Promise.reject(new Thing());

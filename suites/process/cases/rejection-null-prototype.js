@@ -1,0 +1,1 @@
+Promise.reject(Object.assign(Object.create(null), { a: 1 }));

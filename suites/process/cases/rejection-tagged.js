@@ -1,0 +1,1 @@
+Promise.reject({ toString: () => "not called", [Symbol.toStringTag]: "Tag" });

@@ -1,0 +1,10 @@
+const never = () => console.log("never");
+const first = setTimeout(never, 1);
+console.log(typeof +first, +first === +first, `${first}` === String(+first));
+clearTimeout(+first);
+clearTimeout(`${setTimeout(never, 1)}`);
+clearInterval(setInterval(never, 1)[Symbol.toPrimitive]());
+const kept = setTimeout(() => console.log("kept"), 1);
+clearTimeout(+kept + 1000000);
+const map = { [setTimeout(() => console.log("as a key"), 2)]: 1 };
+console.log(Object.keys(map).length);

@@ -1,0 +1,2 @@
+setTimeout(() => console.log("runs"), 5).unref().ref();
+setImmediate(() => console.log("immediate")).unref().ref();

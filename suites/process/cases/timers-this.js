@@ -1,0 +1,14 @@
+const timeout = setTimeout(function () {
+  console.log(this === timeout, this.constructor.name);
+}, 1);
+const immediate = setImmediate(function () {
+  console.log(this === immediate, this.constructor.name);
+});
+process.nextTick(function () {
+  "use strict";
+  console.log(this);
+});
+queueMicrotask(function () {
+  "use strict";
+  console.log(this, arguments.length);
+});

@@ -1,0 +1,2 @@
+setTimeout(() => console.log("unreferenced"), 1).unref();
+setTimeout(() => console.log("referenced"), 15);

@@ -1,0 +1,4 @@
+process.setUncaughtExceptionCaptureCallback((error) => {
+  throw new Error(`captured ${error.message}`);
+});
+throw new Error("one");

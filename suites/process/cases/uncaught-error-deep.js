@@ -1,0 +1,8 @@
+function outer() {
+  if (outer.length === 0) inner();
+}
+
+function inner() {
+    if (true) throw new TypeError("deep");
+}
+outer();

@@ -1,0 +1,4 @@
+setImmediate(() => {
+  throw new Error("immediate");
+});
+setImmediate(() => console.log("never"));

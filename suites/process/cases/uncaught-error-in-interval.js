@@ -1,0 +1,3 @@
+setInterval(() => {
+  throw new Error("interval");
+}, 1);

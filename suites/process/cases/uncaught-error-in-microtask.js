@@ -1,0 +1,5 @@
+queueMicrotask(() => {
+  console.log("microtask");
+  throw new Error("microtask");
+});
+queueMicrotask(() => console.log("never"));

@@ -1,0 +1,6 @@
+class FancyError extends Error {
+  get name() {
+    return "Fancy";
+  }
+}
+throw new FancyError("named");

@@ -1,0 +1,1 @@
+setTimeout("not a function");

@@ -1,0 +1,2 @@
+class Special extends TypeError {}
+throw new Special("special");

@@ -1,0 +1,5 @@
+{
+	{
+		throw new Error("tabs");
+	}
+}

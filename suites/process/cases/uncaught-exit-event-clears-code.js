@@ -1,0 +1,4 @@
+process.on("exit", () => {
+  process.exitCode = undefined;
+});
+throw new Error("x");

@@ -1,0 +1,4 @@
+process.on("exit", () => {
+  process.exitCode = 0;
+});
+throw new Error("x");

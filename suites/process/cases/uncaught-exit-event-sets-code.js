@@ -1,0 +1,4 @@
+process.on("exit", () => {
+  process.exitCode = 9;
+});
+throw new Error("x");

@@ -1,0 +1,4 @@
+process.on("exit", () => {
+  throw new Error("is not shown");
+});
+throw new Error("is shown");

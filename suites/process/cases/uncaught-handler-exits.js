@@ -1,0 +1,3 @@
+process.on("uncaughtException", () => process.exit());
+process.on("exit", (code) => console.log("exit", code));
+throw new Error("x");

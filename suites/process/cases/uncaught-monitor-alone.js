@@ -1,0 +1,2 @@
+process.on("uncaughtExceptionMonitor", (error, origin) => console.log("monitor", error.message, origin));
+throw new Error("thrown");

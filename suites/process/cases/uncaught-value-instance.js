@@ -1,0 +1,3 @@
+throw new (class Thing {
+  message = "not an error";
+})();

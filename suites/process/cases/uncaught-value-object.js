@@ -1,0 +1,1 @@
+throw { a: 1, toString: () => "not used" };

@@ -1,0 +1,3 @@
+setTimeout(() => {
+  throw undefined;
+}, 1);

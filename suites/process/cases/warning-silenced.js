@@ -1,0 +1,3 @@
+console.log(process.listenerCount("warning"));
+process.removeAllListeners("warning");
+process.emitWarning("silent");

@@ -333,7 +333,7 @@ Object.setPrototypeOf(function f() {}, class X { }.prototype)
 Object.defineProperty(() => {}, "name", { value: "custom name" })
 Object.defineProperty(function () {}, "name", { value: 5 })
 Object.defineProperty(() => {}, Symbol.toStringTag, { value: "T" })
-function f() {} ## { showHidden: true }
+(() => { "use strict"; return function f() {}; })() ## { showHidden: true }
 (a, b) => a ## { showHidden: true }
 class A {}
 class B extends Array {}
@@ -537,7 +537,6 @@ Object.assign(new Error("x"), { stack: "Error: x\n    at f (" + process.cwd() + 
 Object.assign(new Error("x", { cause: Object.assign(new Error("c"), { stack: "Error: c\n    at z (f.js:0:0)\n    at a (f.js:1:2)\n    at b (f.js:1:2)\n    at c (f.js:1:2)\n    at d (f.js:1:2)" }) }), { stack: "Error: x\n    at y (f.js:0:0)\n    at a (f.js:1:2)\n    at b (f.js:1:2)\n    at c (f.js:1:2)\n    at d (f.js:1:2)" })
 Object.assign(new Error("x", { cause: Object.assign(new Error("c"), { stack: "Error: c\n    at a (f.js:1:2)\n    at b (f.js:1:2)\n    at c (f.js:1:2)" }) }), { stack: "Error: x\n    at a (f.js:1:2)\n    at b (f.js:1:2)\n    at c (f.js:1:2)" })
 Object.assign(new Error("x", { cause: Object.assign(new Error("c"), { stack: "Error: c\n    at a (f.js:1:2)\n    at b (f.js:1:2)\n    at c (f.js:1:2)\n    at d (f.js:1:2)" }) }), { stack: "Error: x\n    at a (f.js:1:2)\n    at b (f.js:1:2)\n    at c (f.js:1:2)\n    at d (f.js:1:2)" }) ## { colors: true }
-(() => { const e = new Error("x"); delete e.stack; e.stack = undefined; return e; })()
 (() => { const e = new Error("x"); e.stack = undefined; return { e, list: [e] }; })()
 (() => { const e = new Error("x"); e.stack = undefined; e.code = 1; return { e }; })()
 new (class MyError extends Error {})("m")

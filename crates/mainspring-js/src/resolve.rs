@@ -625,7 +625,8 @@ fn existing(target: Target, package: &Package) -> Result<Target, OpError> {
 fn finalize(target: Target, from: &str) -> Result<Target, OpError> {
     let Target::File { path, suffix } = target else { return Ok(target) };
     let shown = path.to_string_lossy();
-    let url = || Url::from_file_path(&path).map_or(String::new(), String::from);
+    let slash = if shown.ends_with('/') { "/" } else { "" };
+    let url = || file_url(&path) + slash;
     let metadata = std::fs::metadata(&path);
     if shown.ends_with('/') || metadata.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
         return Err(error(

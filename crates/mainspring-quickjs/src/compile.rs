@@ -11,9 +11,10 @@ pub(crate) fn function<'js>(
     filename: &str,
     parameters: &[String],
 ) -> Result<Function<'js>> {
-    // The head stands on a line before the first one, so that positions are those of the file.
-    let source = format!("(function ({}) {{\n{body}\n}})", parameters.join(", "));
-    evaluate(ctx, &source, filename, 0)?.get()
+    // The head stands on lines before the first one, so that positions are those of the file. The engine takes
+    // line 0 for one that was not said.
+    let source = format!("(function ({}) {{\n\n{body}\n}})", parameters.join(", "));
+    evaluate(ctx, &source, filename, -1)?.get()
 }
 
 /// Evaluates a script in the global scope, and gives its completion value.

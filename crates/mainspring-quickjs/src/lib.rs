@@ -38,7 +38,12 @@ mod runtime;
 
 pub use error::Error;
 pub use interrupt::Interrupt;
-pub use mainspring_js::{Global, Limit, Options, Output, Uncaught};
+pub use mainspring_js::{Global, Host, Limit, Options, Output, Stats, Uncaught};
 pub use natives::engine_version;
 pub use rquickjs;
 pub use runtime::{Limits, Runtime, install};
+
+/// The page of the book.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/javascript.md")]
+mod book {}

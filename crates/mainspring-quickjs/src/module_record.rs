@@ -7,7 +7,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::NonNull;
 
-use rquickjs::{Atom, Ctx, Exception, Object, Promise, Result, Value, qjs};
+use rquickjs::{Ctx, Exception, Object, Promise, Result, Value, qjs};
 
 /// A module of the engine, alive as long as its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

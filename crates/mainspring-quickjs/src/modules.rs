@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use mainspring_js::resolve::{Format, Kind, Resolver, Target};
 use mainspring_js::{Global, Layer, OpError, scan};
+use rquickjs::convert::List;
 use rquickjs::function::{Func, IntoArgs};
 use rquickjs::promise::PromiseState;
 use rquickjs::{
@@ -278,7 +279,7 @@ impl Modules {
         match format {
             Format::Builtin => {
                 let name = url.strip_prefix("node:").unwrap_or(url);
-                let (names, values) = self.call::<(Vec<String>, Array)>(ctx, "builtin", (name,))?;
+                let List((names, values)) = self.call(ctx, "builtin", (name,))?;
                 self.ready(ctx, url, names, values)
             }
             Format::Json => {
@@ -382,7 +383,7 @@ impl Modules {
             for (specifier, url) in self.node(&importer, |node| node.requests.clone()) {
                 let is_commonjs =
                     self.node(&url, |node| node.values.is_none() && !node.names.is_empty());
-                requests.set(count, (importer.as_str(), specifier, url, is_commonjs))?;
+                requests.set(count, List((importer.as_str(), specifier, url, is_commonjs)))?;
                 count += 1;
             }
         }

@@ -91,6 +91,11 @@ export class Schedule {
     return undefined;
   }
 
+  // A part of a slot, in milliseconds.
+  part(tenths) {
+    return (this.#slotMs * tenths) / 10;
+  }
+
   // Whether a timer of this delay may be started again at `from`. If so, its slot is taken.
   again(from, delay) {
     const time = from.time + delay / this.#slotMs;

@@ -31,7 +31,7 @@ const theme = (actions, { features = [], setup = nothing, end = nothing, portabl
 const throwAtEnd = (script, cx) =>
   cx.free && script.random.chance(30) ? [`throw new Error("${script.label("e")}");`] : [];
 
-const unsettled = (script) => (script.esm && script.random.chance(30) ? ["await new Promise(() => {});"] : []);
+const unsettled = (script) => (script.esm && script.random.chance(60) ? ["await new Promise(() => {});"] : []);
 
 const TARGET = weigh(3, target.listen, target.listenObject, target.stop, target.change, target.dispatch);
 const EMITTER = weigh(
@@ -94,6 +94,11 @@ export const THEMES = {
   nested: theme([...weigh(6, core.immediate, core.timeout, core.zeroTimeout), ...QUEUES, ...ASYNC], { portable: true }),
   timers: theme([...LOOP, ...QUEUES, ...HANDLES], { features: ["handles"] }),
   handles: theme([...LOOP, ...HANDLES, ...weigh(2, core.tick, core.then)], { features: ["handles"] }),
+  late: theme([...LOOP, ...QUEUES, ...weigh(2, handles.clear)], { features: ["handles"], setup: handles.late }),
+  lateErrors: theme([...LOOP, ...QUEUES], {
+    ...throwing,
+    setup: (script, cx) => [...failures.catchUncaught(script), ...handles.late(script, cx)],
+  }),
   combinators: theme([...ADOPTION, ...QUEUES, ...LOOP]),
   thenables: theme([...weigh(5, promises.adopt), ...weigh(2, promises.subclass), ...QUEUES, ...ASYNC]),
   generators: theme([...GENERATORS, ...QUEUES, ...LOOP]),
@@ -110,7 +115,10 @@ export const THEMES = {
   rejections: theme([...weigh(6, failures.rejection), ...LOOP, ...QUEUES], { setup: failures.watchRejections }),
   fatal: theme([...BASE, ...weigh(2, failures.uncaughtRejection, failures.exitCode)], {
     features: ["throws"],
-    setup: failures.watchExit,
+    setup: (script) => [
+      ...failures.watchExit(script),
+      ...(script.random.chance(25) ? failures.failToCatch(script) : []),
+    ],
     end: throwAtEnd,
   }),
   exit: theme([...BASE, ...weigh(3, failures.exit, failures.exitCode, handles.unrefTimeout)], {
@@ -119,6 +127,6 @@ export const THEMES = {
   }),
   everything: theme(
     [...BASE, ...PROMISES, ...HANDLES, ...ADOPTION, ...GENERATORS, ...EMITTER, ...TARGET, ...ABORT, ...DELAYS],
-    { features: ["handles"], setup: (script) => failures.watchExit(script) },
+    { features: ["handles"], setup: failures.watchExit },
   ),
 };

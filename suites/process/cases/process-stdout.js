@@ -1,15 +1,16 @@
-console.log(process.stdout.fd, process.stderr.fd, process.stdout.isTTY, process.stdout.columns, process.stdout.writable);
-console.log(process.stdout.write("text\n", () => console.log("written")));
-process.stdout.write(new Uint8Array([65, 66, 10]));
-process.stdout.write("4344", "hex");
-process.stdout.write(Buffer.from("EF\n"));
-process.stdout.write("\n", "utf8", (error) => console.log("written with", error));
+const { stdout, stderr } = process;
+console.log(stdout.fd, stderr.fd, stdout.isTTY, stdout.columns, stdout.writable);
+console.log(stdout.write("text\n", () => console.log("written")));
+stdout.write(new Uint8Array([65, 66, 10]));
+stdout.write("4344", "hex");
+stdout.write(Buffer.from("EF\n"));
+stdout.write("\n", "utf8", (error) => console.log("written with", error));
 for (const args of [[1], [null], [undefined], [{}], ["text", "no-encoding"]]) {
   try {
-    process.stdout.write(...args);
+    stdout.write(...args);
   } catch (error) {
     console.log(error.name, error.code, error.message);
   }
 }
-process.stderr.write("to stderr\n");
+stderr.write("to stderr\n");
 console.log("sync");

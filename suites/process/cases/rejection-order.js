@@ -1,5 +1,4 @@
 process.on("unhandledRejection", (reason) => console.log("unhandled", reason));
-setTimeout(() => console.log("timer"), 0);
 setImmediate(() => console.log("immediate"));
 process.nextTick(() => console.log("tick"));
 Promise.reject(1);

@@ -1,12 +1,15 @@
-setTimeout((...args) => console.log(args), 1);
-setTimeout((...args) => console.log(args), 1, undefined);
-setTimeout((...args) => console.log(args), 1, 1, "two", [3], 4, 5, 6);
-setImmediate((...args) => console.log(args));
-setImmediate((...args) => console.log(args), undefined, 1, 2, 3, 4);
-process.nextTick((...args) => console.log(args));
-process.nextTick((...args) => console.log(args), undefined, 1, 2, 3, 4);
-let count = 0;
-const interval = setInterval((...args) => {
-  console.log(args);
-  if (++count === 2) clearInterval(interval);
-}, 1, "a", "b");
+const show = (...args) => console.log(args);
+process.nextTick(show);
+process.nextTick(show, undefined, 1, 2, 3, 4);
+setTimeout(() => {
+  setImmediate(show);
+  setImmediate(show, undefined, 1, 2, 3, 4);
+  setTimeout(show, 1);
+  setTimeout(show, 1, undefined);
+  setTimeout(show, 1, 1, "two", [3], 4, 5, 6);
+  let count = 0;
+  const interval = setInterval((...args) => {
+    show(...args);
+    if (++count === 2) clearInterval(interval);
+  }, 1, "a", "b");
+}, 1);

@@ -4,6 +4,8 @@ const interval = setInterval(() => {}, 5, "argument");
 console.log(interval._repeat, interval._idleTimeout, interval._timerArgs);
 clearInterval(interval);
 console.log(interval._destroyed, interval._idleTimeout, interval._onTimeout);
-setTimeout(() => console.log("after", timeout._destroyed, timeout._idleTimeout), 10);
-const immediate = setImmediate(() => console.log("inside", immediate._destroyed));
-console.log(immediate._destroyed, typeof immediate._onImmediate);
+setTimeout(() => {
+  console.log("after", timeout._destroyed, timeout._idleTimeout);
+  const immediate = setImmediate(() => console.log("inside", immediate._destroyed));
+  console.log(immediate._destroyed, typeof immediate._onImmediate);
+}, 10);

@@ -1,2 +1,4 @@
-setTimeout(() => console.log("runs"), 5).unref().ref();
-setImmediate(() => console.log("immediate")).unref().ref();
+setTimeout(() => {
+  setTimeout(() => console.log("timeout"), 5).unref().ref();
+  setImmediate(() => console.log("immediate")).unref().ref();
+}, 1);

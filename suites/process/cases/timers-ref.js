@@ -1,5 +1,6 @@
 const timeout = setTimeout(() => {}, 1);
-console.log(timeout.hasRef(), timeout.unref() === timeout, timeout.hasRef(), timeout.ref() === timeout, timeout.hasRef());
+console.log(timeout.hasRef(), timeout.unref() === timeout, timeout.hasRef());
+console.log(timeout.ref() === timeout, timeout.hasRef());
 const immediate = setImmediate(() => {
   console.log(immediate.hasRef());
 });

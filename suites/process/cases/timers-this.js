@@ -1,9 +1,11 @@
-const timeout = setTimeout(function () {
-  console.log(this === timeout, this.constructor.name);
+setTimeout(() => {
+  const timeout = setTimeout(function () {
+    console.log(this === timeout, this.constructor.name);
+  }, 1);
+  const immediate = setImmediate(function () {
+    console.log(this === immediate, this.constructor.name);
+  });
 }, 1);
-const immediate = setImmediate(function () {
-  console.log(this === immediate, this.constructor.name);
-});
 process.nextTick(function () {
   "use strict";
   console.log(this);

@@ -1,5 +1,4 @@
 let ticks = 0;
-setTimeout(() => console.log("timer"), 0);
 setImmediate(() => console.log("immediate"));
 Promise.resolve().then(() => console.log("microtask", ticks));
 (function tick() {

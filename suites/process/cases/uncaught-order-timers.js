@@ -5,3 +5,6 @@ setTimeout(() => {
   throw new Error("timer");
 }, 1);
 setTimeout(() => console.log("next timer"), 1);
+// Both shall be due in the same turn of the loop.
+const end = Date.now() + 5;
+while (Date.now() < end);

@@ -74,19 +74,25 @@ function notDeepStrictEqual(actual, expected, message) {
   check(isRight, arguments, { operator: "notDeepStrictEqual", stackStartFn: notDeepStrictEqual });
 }
 
+let isWarned = false;
+
+function warnOfArguments() {
+  if (isWarned) return;
+  isWarned = true;
+  require("internal/warning").emitWarning(
+    "assert.fail() with more than one argument is deprecated. " +
+      "Please use assert.strictEqual() instead or only pass a message.",
+    "DeprecationWarning",
+    "DEP0094",
+  );
+}
+
 function fail(actual, expected, message, operator, stackStartFn) {
   const count = arguments.length;
   const isFailed = count <= 1 && actual == null;
   if (isFailed) message = "Failed";
   else if (count === 1) [actual, message] = [undefined, actual];
-  else {
-    require("internal/warning").emitWarning(
-      "assert.fail() with more than one argument is deprecated. " +
-        "Please use assert.strictEqual() instead or only pass a message.",
-      "DeprecationWarning",
-      "DEP0094",
-    );
-  }
+  else warnOfArguments();
   operator ??= count === 2 ? "!=" : "fail";
   if (message instanceof Error) throw message;
   const options = { actual, expected, message, operator, stackStartFn: stackStartFn ?? fail };

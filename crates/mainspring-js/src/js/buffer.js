@@ -1,7 +1,8 @@
 "use strict";
 
-const { codeError, invalidArgType, invalidArgValue, outOfRange, validateInteger, validateNumber } =
-  require("internal/errors");
+const {
+  codeError, invalidArgType, invalidArgValue, outOfRange, validateInteger, validateNumber, validateString,
+} = require("internal/errors");
 
 const kMaxLength = 2 ** 32;
 const kStringMaxLength = 2 ** 29 - 24;
@@ -26,8 +27,8 @@ const encodings = {
 
 function knownEncoding(encoding) {
   const found = encodings[encoding] ?? encodings[`${encoding}`.toLowerCase()];
-  if (found === undefined) throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
-  return found;
+  if (found !== undefined) return found;
+  throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
 }
 
 class FastBuffer extends Uint8Array {}
@@ -39,9 +40,10 @@ function adopt(bytes) {
 function encode(text, encoding) {
   if (encoding === "utf8") return host.encodeUtf8(text);
   if (encoding === "base64url") encoding = "base64";
+  if (encoding === "ascii") encoding = "latin1";
   const isWide = encoding === "utf16le";
-  const isNarrow = encoding === "latin1" || encoding === "ascii";
-  if (!isWide && !(isNarrow && !text.isWellFormed())) return host.bytesFrom(text, isNarrow ? "latin1" : encoding);
+  // Lone surrogates do not cross to the host.
+  if (!isWide && (encoding !== "latin1" || text.isWellFormed())) return host.bytesFrom(text, encoding);
   const units = isWide ? new Uint16Array(text.length) : new Uint8Array(text.length);
   for (let i = 0; i < units.length; i++) units[i] = text.charCodeAt(i);
   return new Uint8Array(units.buffer);
@@ -62,6 +64,10 @@ function decode(bytes, encoding) {
 
 function isAnyArrayBuffer(value) {
   return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer;
+}
+
+function viewBytes(view) {
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 }
 
 function checkSize(size) {
@@ -122,16 +128,17 @@ Buffer.from = function from(value, encodingOrOffset, length) {
   if (typeof value === "string") return fromString(value, encodingOrOffset);
   if (typeof value === "object" && value !== null) {
     if (isAnyArrayBuffer(value)) return fromArrayBuffer(value, encodingOrOffset, length);
-    const primitive = value.valueOf?.();
-    if (primitive != null && primitive !== value && (typeof primitive === "string" || typeof primitive === "object")) {
-      return from(primitive, encodingOrOffset, length);
+    const plain = value.valueOf?.();
+    if (plain !== value && plain !== null && (typeof plain === "string" || typeof plain === "object")) {
+      return from(plain, encodingOrOffset, length);
     }
     const buffer = fromObject(value);
     if (buffer !== undefined) return buffer;
     const text = value[Symbol.toPrimitive]?.("string");
     if (typeof text === "string") return fromString(text, encodingOrOffset);
   }
-  throw invalidArgType("first argument", ["string", "Buffer", "ArrayBuffer", "Array", "an Array-like Object"], value);
+  const expected = ["string", "Buffer", "ArrayBuffer", "Array", "Array-like Object"];
+  throw invalidArgType("first argument", expected, value);
 };
 
 Buffer.copyBytesFrom = function copyBytesFrom(view, offset = undefined, length = undefined) {
@@ -151,7 +158,8 @@ Buffer.alloc = function alloc(size, fill = undefined, encoding = undefined) {
   checkSize(size);
   const buffer = new FastBuffer(size);
   if (fill === undefined || fill === 0 || size === 0) return buffer;
-  return typeof fill === "string" && encoding !== undefined ? buffer.fill(fill, 0, size, encoding) : buffer.fill(fill);
+  if (typeof fill !== "string" || encoding === undefined) return buffer.fill(fill);
+  return buffer.fill(fill, 0, size, encoding);
 };
 
 Buffer.allocUnsafe = function allocUnsafe(size) {
@@ -270,7 +278,8 @@ function search(bytes, value, offset, encoding, isForward) {
 
 function swap(buffer, size) {
   if (buffer.length % size !== 0) {
-    throw codeError(RangeError, "ERR_INVALID_BUFFER_SIZE", `Buffer size must be a multiple of ${size * 8}-bits`);
+    const message = `Buffer size must be a multiple of ${size * 8}-bits`;
+    throw codeError(RangeError, "ERR_INVALID_BUFFER_SIZE", message);
   }
   for (let i = 0; i < buffer.length; i += size) buffer.subarray(i, i + size).reverse();
   return buffer;
@@ -285,7 +294,7 @@ function fillBytes(value, encoding) {
   }
   if (!ArrayBuffer.isView(value)) return [value & 255];
   if (value.byteLength === 0) throw invalidArgValue("value", value);
-  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return viewBytes(value);
 }
 
 function integer(value) {
@@ -362,10 +371,12 @@ const methods = {
 
   fill(value, offset = undefined, end = undefined, encoding = undefined) {
     if (typeof value === "string") {
-      if (offset === undefined || typeof offset === "string") [offset, end, encoding] = [undefined, undefined, offset];
-      else if (typeof end === "string") [end, encoding] = [undefined, end];
-      if (encoding !== undefined && typeof encoding !== "string") throw invalidArgType("encoding", "string", encoding);
-      encoding = encoding === undefined ? "utf8" : knownEncoding(encoding);
+      if (offset === undefined || typeof offset === "string") {
+        [offset, end, encoding] = [undefined, undefined, offset];
+      } else if (typeof end === "string") [end, encoding] = [undefined, end];
+      encoding ??= "utf8";
+      validateString(encoding, "encoding");
+      encoding = knownEncoding(encoding);
     }
     if (offset === undefined) offset = 0;
     else validateInteger(offset, "offset", 0, kMaxLength);
@@ -457,12 +468,9 @@ require("internal/buffer_numbers").install(methods);
 Object.defineProperties(Buffer.prototype, Object.getOwnPropertyDescriptors(methods));
 
 function judge(input, encoding) {
-  const isView = ArrayBuffer.isView(input);
-  if (!isView && !isAnyArrayBuffer(input)) {
-    throw invalidArgType("input", ["ArrayBuffer", "Buffer", "TypedArray"], input);
-  }
-  const bytes = isView ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input);
-  return host.bytesAre(bytes, encoding);
+  if (ArrayBuffer.isView(input)) return host.bytesAre(viewBytes(input), encoding);
+  if (isAnyArrayBuffer(input)) return host.bytesAre(new Uint8Array(input), encoding);
+  throw invalidArgType("input", ["ArrayBuffer", "Buffer", "TypedArray"], input);
 }
 
 module.exports = {

@@ -94,8 +94,9 @@ function randomUUID(options = undefined) {
 
 function bytesToCompare(value, name) {
   if (!isBytes(value)) {
-    const message = `The "${name}" argument must be an instance of ArrayBuffer, Buffer, TypedArray, or DataView.`;
-    throw Object.assign(new TypeError(message), { code: "ERR_INVALID_ARG_TYPE" });
+    const classes = "ArrayBuffer, Buffer, TypedArray, or DataView";
+    const error = new TypeError(`The "${name}" argument must be an instance of ${classes}.`);
+    throw Object.assign(error, { code: "ERR_INVALID_ARG_TYPE" });
   }
   return ArrayBuffer.isView(value)
     ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)

@@ -5,8 +5,8 @@ const { codeError } = require("internal/errors");
 // What is not a good escape stays as it is.
 function unescapeBuffer(text) {
   const { Buffer } = require("buffer");
-  const replaced = String(text).replace(/%([0-9a-f]{2})/gi, (_, digits) => String.fromCharCode(parseInt(digits, 16)));
-  return Buffer.from(replaced, "latin1");
+  const character = (_, digits) => String.fromCharCode(parseInt(digits, 16));
+  return Buffer.from(String(text).replace(/%([0-9a-f]{2})/gi, character), "latin1");
 }
 
 function unescape(text) {

@@ -8,7 +8,8 @@ function utf8Tail(bytes) {
   for (let count = 1; count <= 3 && count <= bytes.length; count++) {
     const byte = bytes[bytes.length - count];
     if ((byte & 0xc0) === 0x80) continue;
-    const total = byte >= 0xf0 && byte < 0xf8 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc0 && byte < 0xe0 ? 2 : 1;
+    let total = 1;
+    if (byte >= 0xc0 && byte < 0xf8) total = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
     return count < total ? [count, total] : [0, 0];
   }
   return [0, 0];
@@ -28,7 +29,13 @@ function base64Tail(bytes) {
 
 const tails = { utf8: utf8Tail, utf16le: utf16Tail, base64: base64Tail, base64url: base64Tail };
 
-const names = { "utf-8": "utf8", ucs2: "utf16le", "ucs-2": "utf16le", "utf-16le": "utf16le", binary: "latin1" };
+const names = {
+  "utf-8": "utf8",
+  ucs2: "utf16le",
+  "ucs-2": "utf16le",
+  "utf-16le": "utf16le",
+  binary: "latin1",
+};
 
 class StringDecoder {
   #pending = Buffer.alloc(0);

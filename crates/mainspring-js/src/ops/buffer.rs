@@ -93,8 +93,8 @@ fn utf8_length(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     Ok((args.string(0)?.len() as f64).into())
 }
 
-/// `atob(text)`: forgiving, as the Infra standard says. `undefined` if a character is wrong, `null` if there are
-/// too few.
+/// `atob(text)`: forgiving, as the Infra standard says. `undefined` if a character is wrong, `null` if
+/// there are too few.
 fn atob(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     let mut text = args.string(0)?.into_bytes();
     text.retain(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\x0c' | b'\r'));

@@ -48,8 +48,8 @@ fn decode(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     Ok(step(&mut decoder(&name, keep_bom), &bytes, fatal, true).into())
 }
 
-/// `decodeStream(id, name, bytes, fatal, keepBom, last)`: the text and the id to go on with. The id is 0 at the
-/// start, and at the end. There is no text if the bytes are wrong and that is fatal.
+/// `decodeStream(id, name, bytes, fatal, keepBom, last)`: the text and the id to go on with. The id is 0
+/// at the start, and at the end. There is no text if the bytes are wrong and that is fatal.
 fn decode_stream(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     let (id, name, bytes) = (args.number(0)? as u32, args.string(1)?, args.bytes(2)?);
     let (fatal, keep_bom, last) = (args.bool(3)?, args.bool(4)?, args.bool(5)?);

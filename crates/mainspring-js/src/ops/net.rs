@@ -88,6 +88,9 @@ struct Net {
     handles: RefCell<Slab<Handle>>,
     /// All streams read into this one.
     buffer: RefCell<Vec<u8>>,
+    /// What was closed in this tick, and what is being told of: the last one first, which is the order of Node.
+    closing: RefCell<Vec<usize>>,
+    closed: RefCell<Vec<usize>>,
 }
 
 #[derive(Clone)]
@@ -120,6 +123,16 @@ impl Net {
         let id = entry.key();
         entry.insert(make(id));
         id
+    }
+
+    /// Tells of one that was closed. Called once for each of them, at the end of the tick.
+    fn tell_closed(&self, cx: &Cx) {
+        if self.closed.borrow().is_empty() {
+            self.closed.swap(&self.closing);
+        }
+        let Some(id) = self.closed.borrow_mut().pop() else { return };
+        self.emit(cx, id, Event::Closed, Value::Undefined);
+        self.handles.borrow_mut().remove(id);
     }
 
     fn get(&self, id: usize) -> Result<Handle, Errno> {
@@ -201,11 +214,11 @@ fn close(host: &Host, mut args: Args<'_>) -> Outcome {
         }
         Some(Handle::Closed) | None => return Ok(Value::Undefined),
     };
+    net.closing.borrow_mut().push(id);
     let owner = Rc::downgrade(&net);
     host.cx().queue_close(move |cx| {
         if let Some(net) = owner.upgrade() {
-            net.emit(cx, id, Event::Closed, Value::Undefined);
-            net.handles.borrow_mut().remove(id);
+            net.tell_closed(cx);
         }
     });
     Ok(number(written))

@@ -120,6 +120,16 @@ export function watchExit(script) {
   return lines;
 }
 
+// An error in the handler of errors is the end.
+export function failToCatch(script) {
+  return [
+    'process.on("uncaughtException", (error) => {',
+    '  log("uncaught", error?.message);',
+    `  throw new Error("${script.label("e")}");`,
+    "});",
+  ];
+}
+
 export function exitCode(script) {
   return [`process.exitCode = ${script.random.between(0, 5)};`];
 }

@@ -1,6 +1,6 @@
 // What Timeout and Immediate objects can do, intervals, and arguments for callbacks.
 
-import { mayStart, NOWHERE, starts } from "../schedule.mjs";
+import { mayStart, NOWHERE, place, starts } from "../schedule.mjs";
 import { indent } from "../script.mjs";
 
 export function clear(script) {
@@ -108,4 +108,22 @@ export function receiver(script, cx) {
     ...indent(script.body(cx, "t", slot.place)),
     `}, ${slot.delay});`,
   ];
+}
+
+// Timers that are all due when the loop comes to them: they run in one go, before the immediates they start.
+export function late(script, cx) {
+  Object.assign(cx, place(0, "immediates", true));
+  const inner = { ...cx, depth: cx.depth + 1, async: false };
+  const lines = [];
+  for (let count = script.random.between(2, 6); count > 0; count -= 1) {
+    const name = script.name("h", { call: "setTimeout(" });
+    const delay = script.schedule.part(script.random.pick([0, 1, 1, 2]));
+    const where = { place: starts(inner), throws: true };
+    lines.push(...script.callback(`${name} = setTimeout(`, inner, "t", `, ${delay});`, where));
+  }
+  lines.push(
+    `for (const end = performance.now() + ${script.schedule.part(3)}; performance.now() < end; );`,
+    script.log("s"),
+  );
+  return script.random.chance(50) ? lines : ["setImmediate(() => {", ...indent(lines), "});"];
 }

@@ -61,8 +61,8 @@ function kindOf(fn) {
   return fn.name === "rejects" || fn.name === "doesNotReject" ? "rejection" : "exception";
 }
 
-function ambiguous(reason) {
-  const message = `The "error/message" argument is ambiguous. ${reason}`;
+function ambiguous(what) {
+  const message = `The "error/message" argument is ambiguous. The ${what} is identical to the message.`;
   throw codeError(TypeError, "ERR_AMBIGUOUS_ARGUMENT", message);
 }
 
@@ -72,8 +72,8 @@ function checkError(fn, actual, args) {
   if (typeof expected === "string") {
     if (args.length > 1) throw invalidArgType("error", ["Object", "Error", "Function", "RegExp"], expected);
     if (isObject(actual)) {
-      if (actual.message === expected) ambiguous(`The error message "${expected}" is identical to the message.`);
-    } else if (actual === expected) ambiguous(`The error "${actual}" is identical to the message.`);
+      if (actual.message === expected) ambiguous(`error message "${expected}"`);
+    } else if (actual === expected) ambiguous(`error "${expected}"`);
     [expected, message] = [undefined, expected];
   } else if (expected != null && typeof expected !== "object" && typeof expected !== "function") {
     throw invalidArgType("error", ["Object", "Error", "Function", "RegExp"], expected);

@@ -38,28 +38,12 @@ Object.defineProperty(globalThis, Symbol.toStringTag, {
   configurable: true,
 });
 
-// The engine's stacks have no first line: Node's begin with the error.
-const inherited = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
-if (inherited?.get) {
-  const { get, set } = inherited;
-  Object.defineProperty(Error.prototype, "stack", {
-    get() {
-      const frames = get.call(this);
-      if (typeof frames !== "string") return frames;
-      let head;
-      try {
-        head = Error.prototype.toString.call(this);
-      } catch {
-        head = "Error";
-      }
-      if (frames.startsWith(head)) return frames;
-      return `${head}\n${frames}`.trimEnd();
-    },
-    set,
-    enumerable: false,
-    configurable: true,
-  });
+// For engines that have none.
+for (const name of ["dispose", "asyncDispose"]) {
+  if (!Symbol[name]) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });
 }
+
+require("internal/error_stacks");
 
 const tasks = require("internal/task_queues");
 const timers = require("internal/timers");
@@ -71,10 +55,7 @@ if (globals.timers) {
   show("queueMicrotask", tasks.queueMicrotask);
 }
 if (globals.console) lazy(["console"], () => ({ console: require("console") }));
-if (globals.process) {
-  lazy(["process"], () => ({ process: require("process") }));
-  lazy(["Buffer"], () => require("buffer"));
-}
+if (globals.process) lazy(["process"], () => ({ process: require("process") }));
 if (globals.events) {
   lazy(["Event", "CustomEvent", "EventTarget"], () => require("internal/event_target"));
   lazy(["DOMException"], () => require("internal/dom_exception"));
@@ -93,6 +74,7 @@ if (globals.structuredClone) lazy(["structuredClone"], () => require("internal/s
 if (globals.encoding) {
   lazy(["TextEncoder", "TextDecoder"], () => require("internal/encoding"));
   lazy(["atob", "btoa"], () => require("internal/base64"));
+  lazy(["Buffer"], () => require("buffer"));
 }
 if (globals.url) lazy(["URL", "URLSearchParams"], () => require("internal/url"));
 if (globals.crypto) lazy(["crypto", "Crypto"], () => require("internal/crypto"));

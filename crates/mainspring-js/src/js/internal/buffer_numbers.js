@@ -27,8 +27,8 @@ function checkValue(value, size, isSigned) {
   const limit = 2 ** bits;
   const min = isSigned ? -limit : 0;
   if (!(value < min || value > limit - 1)) return;
-  if (size > 4) throw outOfRange("value", `>= ${isSigned ? `-(2 ** ${bits})` : "0"} and < 2 ** ${bits}`, value);
-  throw outOfRange("value", `>= ${min} and <= ${limit - 1}`, value);
+  if (size <= 4) throw outOfRange("value", `>= ${min} and <= ${limit - 1}`, value);
+  throw outOfRange("value", `>= ${isSigned ? `-(2 ** ${bits})` : "0"} and < 2 ** ${bits}`, value);
 }
 
 function readInteger(buffer, offset, size, isSigned, isLittle) {

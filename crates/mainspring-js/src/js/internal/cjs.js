@@ -127,13 +127,22 @@ function isModuleSource(source) {
   return host.hasModuleSyntax(source) || host.parsesAsModule(source);
 }
 
+// The program turned out to be a module: it is none of ours.
+function runMainModule(filename) {
+  mainModule = undefined;
+  delete cache[filename];
+  require("internal/run_main").runModule(host.resolveModule(filename, "", "require").url);
+}
+
 function compile(module, source, filename, mayBeModule) {
   let run;
   try {
-    run = host.compile(source, filename, wrapper);
+    const script = source.startsWith("#!") ? `//${source}` : source;
+    run = host.compile(script, filename, wrapper);
   } catch (failure) {
     if (!mayBeModule || !(failure instanceof SyntaxError) || !isModuleSource(source)) throw failure;
-    requireModule(module, filename);
+    if (module === mainModule) runMainModule(filename);
+    else requireModule(module, filename);
     return undefined;
   }
   const { exports } = module;

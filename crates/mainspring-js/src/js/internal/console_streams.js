@@ -64,8 +64,9 @@ function open(options, stderr, ignoresErrors) {
       if (inspectOptions?.colors !== undefined) return inspectOptions.colors;
       if (typeof colorMode === "boolean") return colorMode;
       const stream = streams[Number(isError)];
-      if (typeof stream.getColorDepth === "function") return stream.isTTY === true && stream.getColorDepth() > 2;
-      return require("internal/colors").wantsColors(stream.isTTY);
+      const isTTY = Boolean(stream.isTTY);
+      if (isTTY && typeof stream.getColorDepth === "function") return stream.getColorDepth() > 2;
+      return require("internal/colors").wantsColors(isTTY);
     },
 
     inspectOptions(isError) {

@@ -2,7 +2,9 @@
 
 const { codeError } = require("internal/errors");
 
-const kindOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
+const TypedArray = Object.getPrototypeOf(Uint8Array);
+// The class of a typed array, undefined for everything else.
+const kindOf = Object.getOwnPropertyDescriptor(TypedArray.prototype, Symbol.toStringTag).get;
 
 // Fills a view or a part of it with random bytes.
 function fillRandom(view, offset = 0, size = view.byteLength - offset) {
@@ -33,8 +35,9 @@ class Crypto {
   getRandomValues(array) {
     Crypto.#check(this);
     if (arguments.length < 1) {
-      const message = "Failed to execute 'getRandomValues' on 'Crypto': 1 argument required, but only 0 present.";
-      throw Object.assign(new TypeError(message), { code: "ERR_MISSING_ARGS" });
+      const message = "1 argument required, but only 0 present.";
+      const error = new TypeError(`Failed to execute 'getRandomValues' on 'Crypto': ${message}`);
+      throw Object.assign(error, { code: "ERR_MISSING_ARGS" });
     }
     const kind = kindOf.call(array);
     if (kind === undefined || kind.startsWith("Float")) {

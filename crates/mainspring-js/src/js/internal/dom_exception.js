@@ -58,13 +58,10 @@ class Slots extends (function (error) {
 class DOMException {
   constructor(message = "", options = "Error") {
     const text = `${message}`;
-    const name = `${isObject(options) && typeof options === "object" ? options.name : options}`;
-    const error = Reflect.construct(Error, [], new.target);
-    new Slots(error, { name, message: text });
-    if (options !== null && typeof options === "object" && "cause" in options) {
-      const { cause: value } = options;
-      Object.defineProperty(error, "cause", { value, writable: true, enumerable: false, configurable: true });
-    }
+    // Node takes an object too, which may have a cause.
+    const given = options !== null && typeof options === "object" ? options : { name: options };
+    const error = Reflect.construct(Error, "cause" in given ? [undefined, given] : [], new.target);
+    new Slots(error, { name: `${given.name}`, message: text });
     return error;
   }
 

@@ -84,7 +84,8 @@ class TextDecoder {
     }
     this.#encoding = host.encodingName(encoding);
     if (this.#encoding === undefined) {
-      throw codeError(RangeError, "ERR_ENCODING_NOT_SUPPORTED", `The "${encoding}" encoding is not supported`);
+      const message = `The "${encoding}" encoding is not supported`;
+      throw codeError(RangeError, "ERR_ENCODING_NOT_SUPPORTED", message);
     }
     this.#fatal = Boolean(options?.fatal);
     this.#ignoreBOM = Boolean(options?.ignoreBOM);
@@ -112,7 +113,9 @@ class TextDecoder {
 
   #decodeStream(bytes, last) {
     const before = this.#stream;
-    const [text, stream] = host.decodeStream(before, this.#encoding, bytes, this.#fatal, this.#ignoreBOM, last);
+    const [text, stream] = host.decodeStream(
+      before, this.#encoding, bytes, this.#fatal, this.#ignoreBOM, last,
+    );
     this.#stream = stream;
     if (before === 0 && stream !== 0) {
       abandoned ??= new FinalizationRegistry((id) => host.decodeCancel(id));

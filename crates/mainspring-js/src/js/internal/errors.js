@@ -59,7 +59,7 @@ function invalidArgType(name, expected, actual) {
   const others = [];
   for (const word of wanted) {
     if (primitives.has(word)) types.push(word.toLowerCase());
-    else if (/^[A-Z]/.test(word)) classes.push(word);
+    else if (/^[A-Z][A-Za-z0-9]*$/.test(word)) classes.push(word);
     else others.push(word);
   }
   // Beside classes, a plain object is one of them.
@@ -70,7 +70,8 @@ function invalidArgType(name, expected, actual) {
   const parts = [];
   if (types.length > 0) parts.push(`${types.length > 1 ? "one of type" : "of type"} ${list(types)}`);
   if (classes.length > 0) parts.push(`an instance of ${list(classes)}`);
-  if (others.length > 0) parts.push(others.length > 1 ? `one of ${list(others)}` : others[0]);
+  if (others.length > 1) parts.push(`one of ${list(others)}`);
+  else if (others.length > 0) parts.push(/[A-Z]/.test(others[0]) ? `an ${others[0]}` : others[0]);
   const kind = name.endsWith(" argument") ? `The ${name}` : `The "${name}" ${name.includes(".") ? "property" : "argument"}`;
   return codeError(
     TypeError,

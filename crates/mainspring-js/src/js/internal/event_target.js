@@ -363,7 +363,8 @@ function add(target, entry) {
     slots.warned = true;
     const shown = require("internal/inspect").inspect(target, { depth: -1 });
     const message = "Possible EventTarget memory leak detected. " +
-      `${count} ${type} listeners added to ${shown}. MaxListeners is ${limit}. Use events.setMaxListeners() to increase limit`;
+      `${count} ${type} listeners added to ${shown}. MaxListeners is ${limit}. ` +
+      "Use events.setMaxListeners() to increase limit";
     warn("MaxListenersExceededWarning", message, { target, type, count });
   }
   return true;

@@ -32,7 +32,8 @@ function abortErrorOf(signal) {
   return new AbortError(undefined, { cause: signal.reason });
 }
 
-async function once(emitter, name, options) {
+// Throws what the caller, an async function, rejects with: a promise more would come later than Node's.
+function once(emitter, name, options) {
   const signal = options?.signal;
   validateAbortSignal(signal, "options.signal");
   if (signal?.aborted) throw abortErrorOf(signal);
@@ -62,6 +63,7 @@ function on(emitter, name, options) {
   validateInteger(low, "options.lowWaterMark", 1);
 
   const queued = [];
+  let taken = 0;
   const waiting = [];
   const listening = [];
   let paused = false;
@@ -83,13 +85,20 @@ function on(emitter, name, options) {
     else failure = { error };
     finish();
   };
+  const size = () => queued.length - taken;
+  const take = () => {
+    const value = queued[taken];
+    queued[taken++] = undefined;
+    if (size() === 0) queued.length = taken = 0;
+    return value;
+  };
   const onEvent = (...args) => {
     if (waiting.length > 0) {
       waiting.shift().resolve({ value: args, done: false });
       return;
     }
     queued.push(args);
-    if (!paused && queued.length > high) {
+    if (!paused && size() > high) {
       paused = true;
       emitter.pause();
     }
@@ -102,9 +111,9 @@ function on(emitter, name, options) {
 
   return Object.setPrototypeOf({
     next() {
-      if (queued.length > 0) {
-        const value = queued.shift();
-        if (paused && queued.length < low) {
+      if (size() > 0) {
+        const value = take();
+        if (paused && size() < low) {
           emitter.resume();
           paused = false;
         }
@@ -130,7 +139,7 @@ function on(emitter, name, options) {
     },
     [kWatermarkData]: {
       get size() {
-        return queued.length;
+        return size();
       },
       get low() {
         return low;

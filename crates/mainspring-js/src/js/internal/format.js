@@ -10,7 +10,7 @@ function holder(value, key) {
 // Whether the object says itself, other than the language's own objects do, how it is written.
 function hasOwnText(value) {
   for (let found = host.details(value); found?.[0] === "Proxy"; found = host.details(value)) {
-    if (found[1] === null) return false;
+    if (found[1] == null) return false;
     value = found[1];
   }
   for (const key of [Symbol.toPrimitive, "toString"]) {

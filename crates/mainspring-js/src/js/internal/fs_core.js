@@ -96,27 +96,25 @@ function part(buffer, offset, length, position) {
   return [new Uint8Array(buffer.buffer, buffer.byteOffset + start, count), at];
 }
 
+// A mode of three bits. These errors of Node show no code in their stack.
+function smallMode(mode) {
+  const wanted = mode ?? 0;
+  if (typeof wanted !== "number") {
+    throw Object.assign(new TypeError("mode must be int32 or null/undefined"), { code: "ERR_INVALID_ARG_TYPE" });
+  }
+  if (wanted < 0 || wanted > 7) {
+    throw Object.assign(new RangeError("mode is out of range: >= 0 && <= 7"), { code: "ERR_OUT_OF_RANGE" });
+  }
+  return wanted;
+}
+
 const operations = {
-  access(path, mode = 0) {
-    const file = toPath(path);
-    const wanted = mode ?? 0;
-    if (typeof wanted !== "number") {
-      throw Object.assign(new TypeError("mode must be int32 or null/undefined"), { code: "ERR_INVALID_ARG_TYPE" });
-    }
-    if (wanted < 0 || wanted > 7) {
-      throw Object.assign(new RangeError("mode is out of range: >= 0 && <= 7"), { code: "ERR_OUT_OF_RANGE" });
-    }
-    return ["fsAccess", [file, wanted]];
-  },
+  access: (path, mode) => ["fsAccess", [toPath(path), smallMode(mode)]],
   appendFile: writeFile("a"),
   chmod: (path, mode) => ["fsChmod", [toPath(path), toMode(mode, "mode")]],
   close: onFd("fsClose"),
-  copyFile(from, to, mode = 0) {
-    const paths = [toPath(from, "src"), toPath(to, "dest")];
-    const wanted = mode ?? 0;
-    validateInteger(wanted, "mode", 0, 7);
-    return ["fsCopyFile", [...paths, wanted]];
-  },
+  copyFile: (from, to, mode) =>
+    ["fsCopyFile", [toPath(from, "src"), toPath(to, "dest"), smallMode(mode)]],
   fdatasync: onFd("fsFsync"),
   fstat: onFd("fsFstat", statsOf),
   fsync: onFd("fsFsync"),

@@ -22,8 +22,9 @@ function toPath(value, name = "path") {
 
 // A path, or the number of a file that is open.
 function toFile(value) {
-  if (Number.isInteger(value) && value >= 0) return value;
-  return toPath(value);
+  if (!Number.isInteger(value)) return toPath(value);
+  validateInteger(value, "fd", 0, 2147483647);
+  return value;
 }
 
 const baseFlags = {

@@ -535,9 +535,9 @@ function formatValue(ctx, value, level, inView) {
   const original = value;
   let found = details(value);
   if (found?.[0] === "Proxy") {
-    if (found[1] === null) return ctx.stylize("<Revoked Proxy>", "special");
+    if (found[1] == null) return ctx.stylize("<Revoked Proxy>", "special");
     if (ctx.showProxy) return formatProxy(ctx, found, level);
-    while (found?.[0] === "Proxy" && found[1] !== null) {
+    while (found?.[0] === "Proxy" && found[1] != null) {
       value = found[1];
       found = details(value);
     }

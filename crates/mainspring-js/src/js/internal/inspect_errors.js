@@ -2,8 +2,12 @@
 
 const { isError, prefix } = require("internal/inspect");
 
+// An error whose prototype was replaced does not inherit its stack any more.
+const inherited = Object.getOwnPropertyDescriptor(Error.prototype, "stack")?.get;
+
 function stackOf(error) {
-  return error.stack ? String(error.stack) : Error.prototype.toString.call(error);
+  const stack = inherited === undefined || "stack" in error ? error.stack : inherited.call(error);
+  return stack ? String(stack) : Error.prototype.toString.call(error);
 }
 
 // Puts the class before a stack that tells only the name.

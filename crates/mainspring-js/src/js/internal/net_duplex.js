@@ -54,7 +54,7 @@ function beginBuffered(stream) {
   state.buffered = [];
   if (buffered.length === 1) {
     const [{ chunk, encoding, callback }] = buffered;
-    begin(stream, chunk, encoding, chunk.length, callback);
+    begin(stream, chunk, encoding, state.length, callback);
     return;
   }
   const callbacks = [];
@@ -165,8 +165,8 @@ class Duplex extends Readable {
       }
     } else if (chunk === null) {
       throw codeError(TypeError, "ERR_STREAM_NULL_VALUES", "May not write null values to stream");
-    } else if (!(chunk instanceof Uint8Array)) {
-      throw invalidArgType("chunk", ["string", "Buffer", "Uint8Array"], chunk);
+    } else if (!ArrayBuffer.isView(chunk)) {
+      throw invalidArgType("chunk", ["string", "Buffer", "TypedArray", "DataView"], chunk);
     }
     const state = this._writableState;
     if (state.ending || this.destroyed) {
@@ -175,13 +175,14 @@ class Duplex extends Readable {
       if (state.ending) this.destroy(error);
       return false;
     }
-    const { length } = chunk;
+    const length = chunk.length ?? chunk.byteLength;
     state.length += length;
-    const hasRoom = state.length < state.highWaterMark;
-    if (!hasRoom) state.needDrain = true;
     if (state.isWriting || state.corked > 0 || this.errored) {
       state.buffered.push({ chunk, encoding: coding, callback: done });
     } else begin(this, chunk, coding, length, done);
+    // What could be written at once takes no room.
+    const hasRoom = state.length < state.highWaterMark;
+    if (!hasRoom) state.needDrain = true;
     return hasRoom && !this.errored && !this.destroyed;
   }
 

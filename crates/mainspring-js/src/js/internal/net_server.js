@@ -67,7 +67,6 @@ class Server extends EventEmitter {
       return this;
     }
     if (typeof options.path === "string" && Number.isNaN(Number(options.path))) {
-      this.#path = options.path;
       this.#start(host.netListenPath(options.path, backlog), options.path, -1);
       return this;
     }
@@ -78,18 +77,16 @@ class Server extends EventEmitter {
   }
 
   #lookUp(name, port, backlog, { ipv6Only = false }) {
-    if (host.netIsIP(name) !== 0) {
-      this.#start(host.netListen(name, port, backlog, ipv6Only), name, port);
-      return;
-    }
-    this.#isLookingUp = true;
-    host.netLookup(name, 0, (error, found) => {
+    const onFound = (error, found) => {
       // It may have been closed meanwhile.
       if (!this.#isLookingUp) return;
       this.#isLookingUp = false;
       if (error) this.emit("error", error);
       else this.#start(host.netListen(found[0], port, backlog, ipv6Only), found[0], port);
-    });
+    };
+    this.#isLookingUp = true;
+    if (host.netIsIP(name) !== 0) nextTick(onFound, null, [name]);
+    else host.netLookup(name, 0, onFound);
   }
 
   // Under both versions, if the system has both.
@@ -103,6 +100,7 @@ class Server extends EventEmitter {
   }
 
   #start(id, address, port) {
+    this.#path = port < 0 ? address : null;
     if (id < 0) {
       const error = listenError(id, address, port);
       nextTick(() => this.emit("error", error));
@@ -169,7 +167,6 @@ class Server extends EventEmitter {
       handles[this.#id] = undefined;
       host.netClose(this.#id, false);
       this.#id = NONE;
-      this.#path = null;
     }
     this.#closeIfDrained();
     return this;

@@ -55,6 +55,10 @@ function normalize(args) {
 class Socket extends Duplex {
   #id = NONE;
   #isReading = false;
+  // Whether something was to be read before there was a connection.
+  #wantsRead = false;
+  // Whether the host has not written all that it was given.
+  #isSending = false;
   #reset = false;
   #closedWritten = 0;
   #pendingLength = 0;
@@ -74,7 +78,6 @@ class Socket extends Duplex {
     }
     this.connecting = false;
     this.bytesRead = 0;
-    this.timeout = 0;
     this.server = null;
     this._server = null;
     this.#options = { noDelay: given.noDelay, keepAlive: given.keepAlive, delay: given.keepAliveInitialDelay };
@@ -129,6 +132,7 @@ class Socket extends Duplex {
         this.#onConnected(value);
         break;
       case WRITTEN:
+        this.#isSending = false;
         this._touch();
         this._transferred(value < 0 ? errnoError(value, "write") : null);
         break;
@@ -136,8 +140,10 @@ class Socket extends Duplex {
         if (!this.destroyed) this._finalized(value < 0 ? errnoError(value, "shutdown") : null);
         break;
       case CLOSED:
-        // What was on its way is neither.
-        if (this._writableState.isWriting) this._transferred(null);
+        if (this.#isSending) {
+          this.#isSending = false;
+          this._transferred(null);
+        }
         this.emit("close", Boolean(this.errored));
         break;
     }
@@ -150,7 +156,8 @@ class Socket extends Duplex {
   }
 
   _read() {
-    if (this.#id !== NONE && !this.connecting && !this.#isReading) this.#read(true);
+    if (this.connecting || this.#id === NONE) this.#wantsRead = true;
+    else if (!this.#isReading) this.#read(true);
   }
 
   _transfer(chunk, encoding) {
@@ -167,6 +174,7 @@ class Socket extends Duplex {
       ? chunk.map((one) => toBytes(one.chunk, one.encoding))
       : toBytes(chunk, encoding);
     const status = host.netWrite(this.#id, data);
+    this.#isSending = status > 0;
     if (status === 0) this._transferred(null);
     else if (status < 0) this._transferred(errnoError(status, "write"));
   }
@@ -199,13 +207,14 @@ class Socket extends Duplex {
   }
 
   _destroy() {
+    const wasConnecting = this.connecting;
     this.connecting = false;
     this.#attempts = null;
     this.#stopTimer();
     if (this.#id === NONE) {
-      nextTick(() => nextTick(() => this.emit("close", Boolean(this.errored))));
+      const args = wasConnecting ? ["close", Boolean(this.errored)] : ["close"];
+      nextTick(() => nextTick(() => this.emit(...args)));
     } else {
-      this.#remember();
       this.#closedWritten = host.netClose(this.#id, this.#reset);
       this.#id = NONE;
       this.#isReading = false;
@@ -214,10 +223,6 @@ class Socket extends Duplex {
       this._server._onSocketClosed();
       this._server = null;
     }
-  }
-
-  #remember() {
-    this.#sockname ??= host.netAddress(this.#id, false);
   }
 
   destroySoon() {
@@ -266,7 +271,7 @@ class Socket extends Duplex {
   #lookUp(options) {
     const { host: name = "localhost", localAddress, localPort, family = 0, lookup } = options;
     const port = checkPort(options.port, "Port");
-    validateString(name, "options.host");
+    validateString(name, "hostname");
     if (localAddress && host.netIsIP(localAddress) === 0) {
       throw codeError(TypeError, "ERR_INVALID_IP_ADDRESS", `Invalid IP address: ${localAddress}`);
     }
@@ -338,7 +343,7 @@ class Socket extends Duplex {
     this.#setUp();
     this.emit("connect");
     this.emit("ready");
-    if (!this.isPaused()) this._read();
+    if (this.#wantsRead || !this.isPaused()) this._read();
   }
 
   #onFailed(error) {
@@ -421,7 +426,8 @@ class Socket extends Duplex {
   }
 
   address() {
-    if (this.#id !== NONE && !this.connecting) this.#remember();
+    if (this.#id === NONE) return {};
+    this.#sockname ??= host.netAddress(this.#id, false);
     return named(this.#sockname);
   }
 

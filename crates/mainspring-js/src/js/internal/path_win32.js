@@ -1,6 +1,8 @@
 "use strict";
 
-const { basename, extname, format, lastName, parse, squeeze, validateString } = require("internal/path_common");
+const {
+  basename, extname, format, lastName, parse, squeeze, validateString,
+} = require("internal/path_common");
 
 const separators = /[\\/]/;
 const separatorAt = (path, index) => index < path.length && separators.test(path[index]);

@@ -92,7 +92,7 @@ class PerformanceObserver {
     state.tellsDropped = true;
     observers.add(this);
     if (buffered && entryTypes === undefined) {
-      state.buffer.push(...timeline[type]);
+      state.buffer = state.buffer.concat(timeline[types[0]]);
       schedule();
     }
   }

@@ -8,6 +8,8 @@ const status = {
   exiting: false,
   // Of `setUncaughtExceptionCaptureCallback`.
   capture: null,
+  // Finds lines of code that is in no file.
+  sourceLine: undefined,
   // Whether the main module still waits for something, at the end.
   isUnsettled: () => false,
 };

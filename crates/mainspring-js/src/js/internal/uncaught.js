@@ -5,7 +5,7 @@ const { emit, status } = require("internal/process");
 // Where an error was made: the first frame of its stack whose source can be read.
 function position(stack) {
   for (const [, file, line, column] of stack.matchAll(/^ {4}at (?:.*? \()?(.+?):(\d+):(\d+)\)?$/gm)) {
-    const source = host.sourceLine(file, Number(line));
+    const source = status.sourceLine?.(file, line) ?? host.sourceLine(file, Number(line));
     if (source !== undefined) return { file, line, column: Number(column) - 1, source };
   }
   return undefined;

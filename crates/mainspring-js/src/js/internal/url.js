@@ -64,7 +64,8 @@ function readPairs(init) {
     const isObject = pair !== null && (typeof pair === "object" || typeof pair === "function");
     const both = isObject && typeof pair[Symbol.iterator] === "function" ? [...pair] : [];
     if (both.length !== 2) {
-      throw codeError(TypeError, "ERR_INVALID_TUPLE", "Each query pair must be an iterable [name, value] tuple");
+      const message = "Each query pair must be an iterable [name, value] tuple";
+      throw codeError(TypeError, "ERR_INVALID_TUPLE", message);
     }
     list.push(text(both[0]), text(both[1]));
   }
@@ -233,7 +234,8 @@ class URLSearchParams {
   [inspectCustom](depth, options, inspect) {
     URLSearchParams.#check(this);
     if (typeof depth === "number" && depth < 0) return options.stylize("[Object]", "special");
-    const items = this.#pairs().map(([name, value]) => `${inspect(name, options)} => ${inspect(value, options)}`);
+    const shown = (text) => inspect(text, options);
+    const items = this.#pairs().map(([name, value]) => `${shown(name)} => ${shown(value)}`);
     return braced(this.constructor.name, items, options);
   }
 }
@@ -250,7 +252,9 @@ class Iterator {
   }
 
   static #check(self) {
-    if (typeof self !== "object" || self === null || !(#index in self)) throw invalidThis("URLSearchParamsIterator");
+    if (typeof self !== "object" || self === null || !(#index in self)) {
+      throw invalidThis("URLSearchParamsIterator");
+    }
   }
 
   next() {

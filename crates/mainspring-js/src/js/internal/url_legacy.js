@@ -102,8 +102,8 @@ function format(url) {
     authority = auth + (hostname.includes(":") && !hostname.startsWith("[") ? `[${hostname}]` : hostname);
     if (url.port) authority += `:${url.port}`;
   }
-  let query = "";
-  if (url.query !== null && typeof url.query === "object") query = require("querystring").stringify(url.query);
+  const { stringify } = require("querystring");
+  const query = url.query !== null && typeof url.query === "object" ? stringify(url.query) : "";
   let search = url.search || (query && `?${query}`);
   if (search && !search.startsWith("?")) search = `?${search}`;
   let hash = url.hash || "";

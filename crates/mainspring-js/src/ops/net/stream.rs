@@ -26,6 +26,8 @@ pub(super) struct Stream {
     is_referenced: Cell<bool>,
     is_connecting: Cell<bool>,
     is_reading: Cell<bool>,
+    /// Whether our side writes no more.
+    is_shut: Cell<bool>,
     unsent: RefCell<Unsent>,
     /// How many bytes the script has written, sent or not.
     written: Cell<usize>,
@@ -66,6 +68,7 @@ impl Stream {
             is_referenced: Cell::new(true),
             is_connecting: Cell::new(false),
             is_reading: Cell::new(false),
+            is_shut: Cell::new(false),
             unsent: RefCell::default(),
             written: Cell::new(0),
         }
@@ -89,6 +92,7 @@ impl Stream {
     }
 
     pub(super) fn unwatch(&self) {
+        self.is_reading.set(false);
         if let Some(watcher) = self.watcher.take() {
             watcher.unwatch();
         }
@@ -141,21 +145,33 @@ impl Stream {
     /// There is something to read. One part at a time: each is a callback of its own to the script.
     fn receive(&self, cx: &Cx) {
         let Some(net) = self.net.upgrade() else { return };
-        let received = {
-            let mut buffer = net.buffer.borrow_mut();
-            buffer.resize(READ, 0);
-            let received = recv(&self.socket, &mut buffer[..], RecvFlags::empty());
-            received.map(|(length, _)| buffer[..length].to_vec())
+        let bytes = match self.receive_part(&net) {
+            Err(Errno::AGAIN | Errno::INTR) => return,
+            Ok(bytes) if !bytes.is_empty() => bytes,
+            end => return self.finish_reading(&net, cx, end.map(drop)),
         };
-        match received {
-            Ok(bytes) if !bytes.is_empty() => net.emit(cx, self.id, Event::Data, bytes.into()),
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            end => {
-                self.is_reading.set(false);
-                self.watch_again();
-                net.emit(cx, self.id, Event::End, status(end.map(drop)));
-            }
+        let is_last = self.is_shut.get() && bytes.len() < READ;
+        net.emit(cx, self.id, Event::Data, bytes.into());
+        // When both sides have ended, nothing is left that would be worth a tick of its own.
+        if is_last
+            && self.is_reading.get()
+            && matches!(self.receive_part(&net), Ok(bytes) if bytes.is_empty())
+        {
+            self.finish_reading(&net, cx, Ok(()));
         }
+    }
+
+    fn receive_part(&self, net: &Net) -> Result<Vec<u8>, Errno> {
+        let mut buffer = net.buffer.borrow_mut();
+        buffer.resize(READ, 0);
+        let (length, _) = recv(&self.socket, &mut buffer[..], RecvFlags::empty())?;
+        Ok(buffer[..length].to_vec())
+    }
+
+    fn finish_reading(&self, net: &Net, cx: &Cx, result: Result<(), Errno>) {
+        self.is_reading.set(false);
+        self.watch_again();
+        net.emit(cx, self.id, Event::End, status(result));
     }
 
     /// There is room to write, or a connection was made, or not.
@@ -329,6 +345,7 @@ pub(super) fn shutdown(host: &Host, mut args: Args<'_>) -> Outcome {
         // It may have been closed meanwhile.
         let Ok(stream) = net.stream(id) else { return };
         let result = rustix::net::shutdown(&stream.socket, Shutdown::Write);
+        stream.is_shut.set(true);
         net.emit(cx, id, Event::Shut, status(result));
     });
     Ok(Value::Undefined)

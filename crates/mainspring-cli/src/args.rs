@@ -1,0 +1,181 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::inspect::parse_address;
+use crate::units::{parse_size, parse_time};
+
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    format!("{} (quickjs-ng {})", env!("CARGO_PKG_VERSION"), mainspring_quickjs::engine_version())
+});
+
+/// Runs JavaScript on the mainspring event loop.
+///
+/// With a file, runs it. Without one, reads and evaluates what you type; from a pipe, runs the script that
+/// comes through it.
+#[derive(Debug, Parser)]
+#[command(name = "mainspring", version = VERSION.as_str(), max_term_width = 100)]
+#[command(override_usage = "mainspring [OPTIONS] [FILE [ARGS]...]\n       mainspring [OPTIONS] run FILE [ARGS]...\n       mainspring [OPTIONS] eval CODE [ARGS]...")]
+#[command(after_help = AFTER)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// The script, and what it finds in process.argv; - is the standard input
+    #[arg(value_names = ["FILE", "ARGS"], trailing_var_arg = true)]
+    pub(crate) script: Vec<OsString>,
+
+    /// Evaluates CODE, as `mainspring eval` does
+    #[arg(short, long, value_name = "CODE", conflicts_with = "print")]
+    pub(crate) eval: Option<String>,
+
+    /// Evaluates CODE and prints its value
+    #[arg(short, long, value_name = "CODE")]
+    pub(crate) print: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) options: Options,
+}
+
+const AFTER: &str = "\
+Exit codes: what process.exit or process.exitCode says; 1 after an uncaught error or when a limit was hit; \
+7 if a handler of uncaught errors threw; 13 if the main module still awaits something; 2 for a bad option.
+
+Where Node differs, and --strict-node does as Node:
+  A timer that becomes due while other timers run waits for the next tick here, so that sockets and
+  immediates have their turn; Node runs it at once.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs a file: a module or a CommonJS script, as Node decides it
+    Run {
+        /// The script, and what it finds in process.argv; - is the standard input
+        #[arg(value_names = ["FILE", "ARGS"], trailing_var_arg = true, required = true)]
+        script: Vec<OsString>,
+    },
+    /// Evaluates code
+    Eval {
+        /// The code, and what it finds in process.argv
+        #[arg(
+            value_names = ["CODE", "ARGS"],
+            trailing_var_arg = true,
+            required = true,
+            allow_hyphen_values = true
+        )]
+        code: Vec<String>,
+        /// Prints the value of the code
+        #[arg(short, long)]
+        print: bool,
+    },
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Options {
+    /// Prints what was counted to the standard error when the script has ended
+    #[arg(long, global = true, help_heading = "What it does")]
+    pub(crate) stats: bool,
+
+    /// Writes a trace of all callbacks, for Perfetto or chrome://tracing
+    #[arg(long, global = true, value_name = "FILE", help_heading = "What it does")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Serves a page with the figures of the running script: a port, or an address and a port
+    #[arg(
+        long,
+        global = true,
+        value_name = "ADDR",
+        value_parser = parse_address,
+        help_heading = "What it does"
+    )]
+    pub(crate) inspect: Option<SocketAddr>,
+
+    /// Lets --inspect listen on an address that other machines reach
+    #[arg(long, global = true, help_heading = "What it does")]
+    pub(crate) inspect_any: bool,
+
+    /// How much memory the engine may use: 64M, 1G
+    #[arg(
+        long,
+        global = true,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        help_heading = "Limits"
+    )]
+    pub(crate) max_memory: Option<usize>,
+
+    /// How long one callback may run, with its microtasks: 500, 500ms, 2s
+    #[arg(
+        long,
+        global = true,
+        value_name = "MS",
+        value_parser = parse_time,
+        help_heading = "Limits"
+    )]
+    pub(crate) max_callback_time: Option<Duration>,
+
+    /// How much stack scripts may use, before a RangeError
+    #[arg(
+        long,
+        global = true,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        help_heading = "Limits"
+    )]
+    pub(crate) max_stack: Option<usize>,
+
+    /// Time passes at once whenever the script only waits for it; Date follows
+    #[arg(long, global = true, help_heading = "Time")]
+    pub(crate) virtual_time: bool,
+
+    /// Timers nested deeper than five wait at least 4 ms, as in browsers
+    #[arg(long, global = true, help_heading = "Time")]
+    pub(crate) html_timers: bool,
+
+    /// Does as Node where the default is different; see below
+    #[arg(long, global = true, help_heading = "Time")]
+    pub(crate) strict_node: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_follows_the_file_belongs_to_the_script() {
+        let cli = Cli::parse_from(["mainspring", "--stats", "a.js", "--stats", "--", "-x", "run"]);
+        assert!(cli.options.stats);
+        assert_eq!(cli.script, ["a.js", "--stats", "--", "-x", "run"]);
+        let cli = Cli::parse_from(["mainspring", "run", "a.js", "--trace", "-h"]);
+        assert!(cli.options.trace.is_none());
+        let Some(Command::Run { script }) = cli.command else { unreachable!() };
+        assert_eq!(script, ["a.js", "--trace", "-h"]);
+    }
+
+    #[test]
+    fn options_stand_before_or_after_the_command() {
+        for line in [["mainspring", "--stats", "run", "a.js"], ["mainspring", "run", "--stats", "a.js"]]
+        {
+            assert!(Cli::parse_from(line).options.stats, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn code_may_begin_with_a_hyphen() {
+        let cli = Cli::parse_from(["mainspring", "eval", "-1 + 2"]);
+        let Some(Command::Eval { code, print }) = cli.command else { unreachable!() };
+        assert_eq!((code, print), (vec!["-1 + 2".into()], false));
+    }
+}

@@ -1,0 +1,62 @@
+//! What is done at the end of a script, however it ends.
+
+use std::cell::{OnceCell, RefCell};
+use std::io::Write;
+use std::rc::Rc;
+use std::time::Instant;
+
+use mainspring_quickjs::Runtime;
+
+use crate::figures::Figures;
+use crate::trace::Trace;
+
+/// What is done at the end of a script: by `process.exit`, an error, a signal, or because nothing is left.
+pub(crate) struct Ending {
+    began: Instant,
+    wants_stats: bool,
+    trace: Option<Rc<Trace>>,
+    /// There once it is made.
+    script: OnceCell<Rc<Runtime>>,
+    last: RefCell<Option<Box<dyn Fn()>>>,
+}
+
+impl Ending {
+    pub(crate) fn new(began: Instant, wants_stats: bool, trace: Option<Rc<Trace>>) -> Rc<Self> {
+        let (script, last) = (OnceCell::new(), RefCell::default());
+        Rc::new(Self { began, wants_stats, trace, script, last })
+    }
+
+    pub(crate) fn set_script(&self, script: &Rc<Runtime>) {
+        // It is called once.
+        let _ = self.script.set(Rc::clone(script));
+    }
+
+    /// Has something done last.
+    pub(crate) fn do_last(&self, last: impl Fn() + 'static) {
+        self.last.replace(Some(Box::new(last)));
+    }
+
+    /// What was counted so far.
+    pub(crate) fn figures(&self) -> Option<Figures> {
+        self.script.get().map(|script| Figures::of(script, self.began))
+    }
+
+    /// Says and writes what was asked for.
+    pub(crate) fn report(&self) {
+        if let Some(trace) = &self.trace {
+            trace.finish();
+        }
+        if let Some(figures) = self.figures().filter(|_| self.wants_stats) {
+            let _ = write!(std::io::stderr(), "mainspring:\n{}", figures.table());
+        }
+        if let Some(last) = self.last.take() {
+            last();
+        }
+    }
+
+    /// Ends the process at once. Output is never held back, and the system takes everything else.
+    pub(crate) fn end(&self, code: i32) -> ! {
+        self.report();
+        std::process::exit(code);
+    }
+}

@@ -1,0 +1,94 @@
+//! A loop with a script, from its beginning to its end.
+
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::time::Instant;
+
+use mainspring::{EventLoop, VirtualClock};
+use mainspring_quickjs::rquickjs::{Function, Object};
+use mainspring_quickjs::{Limit, Limits, Options, Runtime};
+
+use crate::ending::Ending;
+use crate::program::{Program, Source};
+use crate::trace::Trace;
+use crate::units::Bytes;
+use crate::{args, inspect, repl, signals, stack};
+
+/// Runs a program, and ends the process. Comes back only if it cannot be run at all.
+pub(crate) fn run(program: Program, wanted: &args::Options) -> Result<Infallible, String> {
+    let began = Instant::now();
+    let event_loop = event_loop(wanted).map_err(|error| error.to_string())?;
+    let trace = wanted.trace.as_deref().map(|path| Trace::create(path, began)).transpose()?;
+    let trace = trace.map(Rc::new);
+    let ending = Ending::new(began, wanted.stats, trace.clone());
+    let options = options(&program, wanted, &ending);
+    if let Source::Repl = program.source {
+        return repl::run(&event_loop, options, limits(wanted)?, &ending);
+    }
+    let script = Runtime::with_limits(event_loop.cx(), options, limits(wanted)?);
+    let script = Rc::new(script.map_err(|error| error.to_string())?);
+    ending.set_script(&script);
+    if let Some(trace) = trace {
+        script.host().set_observer(move |kind, began, ended| trace.add(kind, began, ended));
+    }
+    if wanted.stats || wanted.trace.is_some() {
+        signals::report_before(event_loop.cx(), &script, &ending)
+            .map_err(|error| format!("signals cannot be watched: {error}"))?;
+    }
+    if let Some(address) = wanted.inspect {
+        inspect::start(address, wanted.inspect_any, event_loop.handle(), &ending)?;
+    }
+    start(&script, program.source);
+    let code = script.run(&event_loop).map_err(|error| error.to_string())?;
+    ending.end(code)
+}
+
+fn event_loop(wanted: &args::Options) -> Result<EventLoop, mainspring::Error> {
+    let builder =
+        EventLoop::builder().microtask_budget(None).catch_up_timers(wanted.strict_node);
+    if wanted.virtual_time { builder.clock(&VirtualClock::auto()).build() } else { builder.build() }
+}
+
+fn options(program: &Program, wanted: &args::Options, ending: &Rc<Ending>) -> Options {
+    let (at_exit, at_limit) = (Rc::clone(ending), Rc::clone(ending));
+    let memory = wanted.max_memory;
+    Options::new()
+        .args(&program.args)
+        .exec_args(&program.own_args)
+        .callback_time(wanted.max_callback_time)
+        .html_timers(wanted.html_timers)
+        .strict_node(wanted.strict_node)
+        .virtual_time(wanted.virtual_time)
+        .on_limit(move |_, limit| {
+            eprintln!("mainspring: {}", explain(limit, memory));
+            at_limit.end(1);
+        })
+        .on_exit(move |_, code| at_exit.end(code))
+}
+
+/// A limit, with the option that it comes from.
+pub(crate) fn explain(limit: Limit, memory: Option<usize>) -> String {
+    match (limit, memory) {
+        (Limit::CallbackTime(_), _) => format!("{limit} (--max-callback-time)"),
+        (Limit::Memory, Some(memory)) => {
+            format!("{limit}: it may use {} (--max-memory)", Bytes(memory as u64))
+        }
+        _ => limit.to_string(),
+    }
+}
+
+fn limits(wanted: &args::Options) -> Result<Limits, String> {
+    Ok(Limits { memory: wanted.max_memory, stack: Some(stack::limit(wanted.max_stack)?) })
+}
+
+/// Begins to run it. What it throws is an uncaught exception.
+fn start(script: &Runtime, source: Source) {
+    match source {
+        Source::File(path) => script.start_file(&path),
+        Source::Code { code, name, prints } => script.enter("main", |_, require| {
+            let module: Object = require.call(("internal/run_code",))?;
+            module.get::<_, Function>("runCode")?.call((code, name, prints))
+        }),
+        Source::Repl => {}
+    }
+}

@@ -1,0 +1,17 @@
+const fs = require("node:fs");
+fs.writeFileSync("a", "one two three");
+const fd = fs.openSync("a");
+const buffer = Buffer.alloc(4);
+let text = "";
+for (let n; (n = fs.readSync(fd, buffer, 0, 4, null)) > 0;) text += `[${buffer.toString("utf8", 0, n)}]`;
+console.log(text);
+fs.closeSync(fd);
+const log = fs.openSync("log", "a");
+fs.writeSync(log, "1");
+fs.appendFileSync(log, "2");
+fs.writeFileSync(log, "3");
+fs.closeSync(log);
+console.log(fs.readFileSync("log", "utf8"));
+const whole = fs.openSync("a");
+console.log(fs.readFileSync(whole, "utf8"), fs.readFileSync(whole, "utf8") === "");
+fs.closeSync(whole);

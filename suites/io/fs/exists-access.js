@@ -1,0 +1,15 @@
+const fs = require("node:fs");
+fs.writeFileSync("a", "", { mode: 0o644 });
+console.log(fs.existsSync("a"), fs.existsSync("b"), fs.existsSync(), fs.existsSync("\0"), fs.existsSync({}));
+console.log(fs.accessSync("a"), fs.accessSync("a", fs.constants.R_OK));
+fs.exists("a", (found) => console.log("exists", found));
+setTimeout(() => fs.exists("b", (found) => console.log("exists", found)), 20);
+setTimeout(() => {
+  fs.access("b", (error) => console.log(error.message, error.syscall));
+  fs.promises.access("a").then((value) => console.log(value));
+}, 40);
+try {
+  fs.accessSync("b", fs.constants.F_OK);
+} catch (error) {
+  console.log(error.message, error.path);
+}

@@ -1,0 +1,25 @@
+const fsp = require("node:fs/promises");
+(async () => {
+  const file = await fsp.open("a", "w+");
+  console.log(file.fd > 2, await file.write("hello"), await file.write(Buffer.from("HE"), 0, 2, 0));
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(10), 0, 10, 0);
+  console.log(bytesRead, buffer.toString("utf8", 0, bytesRead));
+  console.log((await file.read({ buffer: Buffer.alloc(3), position: 1 })).buffer.toString());
+  console.log((await file.stat()).size, await file.truncate(3), (await file.stat()).size, await file.sync());
+  file.on("close", () => console.log("close event"));
+  console.log(await file.close(), file.fd);
+  await file.read(Buffer.alloc(1)).catch((error) => console.log(error.message, error.code, error.syscall));
+  console.log(await file.close());
+  const again = await fsp.open("a");
+  console.log(await again.readFile("utf8"), (await again.readFile()).length);
+  await again.close();
+  const out = await fsp.open("b", "w");
+  await out.writeFile("first ");
+  await out.appendFile("second");
+  await out.close();
+  console.log(await fsp.readFile("b", "utf8"));
+  const given = await fsp.open("b");
+  console.log(await fsp.readFile(given, "utf8"));
+  await given.close();
+  await fsp.open("no/such").catch((error) => console.log(error.message));
+})();

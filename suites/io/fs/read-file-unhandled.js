@@ -1,0 +1,2 @@
+require("node:fs/promises").readFile("missing");
+process.on("exit", (code) => console.log("exit", code));

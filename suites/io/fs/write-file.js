@@ -1,0 +1,15 @@
+const fs = require("node:fs");
+fs.writeFileSync("a", "first");
+fs.writeFileSync("a", "2nd");
+console.log(fs.readFileSync("a", "utf8"));
+fs.writeFileSync("a", new Uint8Array([65, 66]));
+console.log(fs.readFileSync("a", "utf8"));
+fs.writeFileSync("a", new Uint16Array([0x4241, 0x4443]).subarray(1));
+console.log(fs.readFileSync("a", "utf8"));
+fs.writeFileSync("a", new DataView(new Uint8Array([69, 70, 71]).buffer, 1));
+console.log(fs.readFileSync("a", "utf8"));
+fs.writeFileSync("a", "c3bc", "hex");
+console.log(fs.readFileSync("a", "utf8"));
+fs.writeFileSync("a", "\ud800x");
+console.log(fs.readFileSync("a"));
+fs.writeFile("a", "cb", { flag: "a" }, (error) => console.log(error, fs.readFileSync("a", "latin1").length));

@@ -9,20 +9,15 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::inspect::parse_address;
-use crate::units::{parse_size, parse_time};
+use crate::units::{parse_memory, parse_size, parse_time};
 
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("{} (quickjs-ng {})", env!("CARGO_PKG_VERSION"), mainspring_quickjs::engine_version())
 });
 
 /// Runs JavaScript on the mainspring event loop.
-///
-/// With a file, runs it. Without one, reads and evaluates what you type; from a pipe, runs the script that
-/// comes through it.
 #[derive(Debug, Parser)]
-#[command(name = "mainspring", version = VERSION.as_str(), max_term_width = 100)]
-#[command(override_usage = "mainspring [OPTIONS] [FILE [ARGS]...]\n       mainspring [OPTIONS] run FILE [ARGS]...\n       mainspring [OPTIONS] eval CODE [ARGS]...")]
-#[command(after_help = AFTER)]
+#[command(name = "mainspring", version = VERSION.as_str(), override_usage = USAGE, after_help = AFTER)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -43,13 +38,20 @@ pub(crate) struct Cli {
     pub(crate) options: Options,
 }
 
-const AFTER: &str = "\
-Exit codes: what process.exit or process.exitCode says; 1 after an uncaught error or when a limit was hit; \
-7 if a handler of uncaught errors threw; 13 if the main module still awaits something; 2 for a bad option.
+const USAGE: &str = "\
+mainspring [OPTIONS] [FILE [ARGS]...]
+       mainspring [OPTIONS] run FILE [ARGS]...
+       mainspring [OPTIONS] eval CODE [ARGS]...";
 
-Where Node differs, and --strict-node does as Node:
-  A timer that becomes due while other timers run waits for the next tick here, so that sockets and
-  immediates have their turn; Node runs it at once.";
+const AFTER: &str = "\
+Without a file, evaluates what you type; from a pipe, runs the script that comes through it.
+
+Exit codes: that of process.exit or process.exitCode; 1 after an uncaught error or when a limit
+was hit; 2 for a bad option; 7 if a handler of uncaught errors threw; 13 if the script still
+awaits something when nothing is left to do.
+
+Without --strict-node, timers run in the order of their deadlines, to the nanosecond. Node cuts
+times to milliseconds, and runs timers that are late in groups of equal delay.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -104,7 +106,7 @@ pub(crate) struct Options {
         long,
         global = true,
         value_name = "SIZE",
-        value_parser = parse_size,
+        value_parser = parse_memory,
         help_heading = "Limits"
     )]
     pub(crate) max_memory: Option<usize>,
@@ -137,7 +139,7 @@ pub(crate) struct Options {
     #[arg(long, global = true, help_heading = "Time")]
     pub(crate) html_timers: bool,
 
-    /// Does as Node where the default is different; see below
+    /// Timers run in Node's order, also when they are late; see below
     #[arg(long, global = true, help_heading = "Time")]
     pub(crate) strict_node: bool,
 }
@@ -166,7 +168,8 @@ mod tests {
 
     #[test]
     fn options_stand_before_or_after_the_command() {
-        for line in [["mainspring", "--stats", "run", "a.js"], ["mainspring", "run", "--stats", "a.js"]]
+        for line in
+            [["mainspring", "--stats", "run", "a.js"], ["mainspring", "run", "--stats", "a.js"]]
         {
             assert!(Cli::parse_from(line).options.stats, "{line:?}");
         }

@@ -105,9 +105,8 @@ fn usage() -> (Duration, u64) {
         libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         usage.assume_init()
     };
-    let time = |time: libc::timeval| {
-        Duration::new(time.tv_sec.unsigned_abs(), time.tv_usec as u32 * 1000)
-    };
+    let time =
+        |time: libc::timeval| Duration::new(time.tv_sec.unsigned_abs(), time.tv_usec as u32 * 1000);
     // In kilobytes, except on Apple's systems.
     let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
     (time(usage.ru_utime) + time(usage.ru_stime), usage.ru_maxrss.unsigned_abs() * unit)

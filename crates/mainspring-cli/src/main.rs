@@ -11,6 +11,7 @@ mod signals;
 mod stack;
 mod trace;
 mod units;
+mod watchdog;
 
 use std::process::ExitCode;
 

@@ -19,7 +19,11 @@ pub(crate) struct Program {
 pub(crate) enum Source {
     File(PathBuf),
     /// Code, with the name that its positions have.
-    Code { code: String, name: &'static str, prints: bool },
+    Code {
+        code: String,
+        name: &'static str,
+        prints: bool,
+    },
     Repl,
 }
 
@@ -51,7 +55,10 @@ fn file(mut script: Vec<OsString>) -> Result<(Source, Vec<String>), String> {
     }
     let path = PathBuf::from(&script[0]);
     let absolute = std::path::absolute(&path).map_err(|error| {
-        format!("the current directory is not to be found, and '{}' not either: {error}", path.display())
+        format!(
+            "the current directory is not to be found, and '{}' not either: {error}",
+            path.display()
+        )
     })?;
     script[0] = absolute.clone().into_os_string();
     Ok((Source::File(absolute), texts(script)))

@@ -12,7 +12,7 @@ use crate::ending::Ending;
 use crate::program::{Program, Source};
 use crate::trace::Trace;
 use crate::units::Bytes;
-use crate::{args, inspect, repl, signals, stack};
+use crate::{args, inspect, repl, signals, stack, watchdog};
 
 /// Runs a program, and ends the process. Comes back only if it cannot be run at all.
 pub(crate) fn run(program: Program, wanted: &args::Options) -> Result<Infallible, String> {
@@ -38,14 +38,16 @@ pub(crate) fn run(program: Program, wanted: &args::Options) -> Result<Infallible
     if let Some(address) = wanted.inspect {
         inspect::start(address, wanted.inspect_any, event_loop.handle(), &ending)?;
     }
+    if let Some(limit) = wanted.max_callback_time {
+        watchdog::start(limit, script.host().deadline())?;
+    }
     start(&script, program.source);
     let code = script.run(&event_loop).map_err(|error| error.to_string())?;
     ending.end(code)
 }
 
 fn event_loop(wanted: &args::Options) -> Result<EventLoop, mainspring::Error> {
-    let builder =
-        EventLoop::builder().microtask_budget(None).catch_up_timers(wanted.strict_node);
+    let builder = EventLoop::builder().microtask_budget(None).catch_up_timers(wanted.strict_node);
     if wanted.virtual_time { builder.clock(&VirtualClock::auto()).build() } else { builder.build() }
 }
 

@@ -29,8 +29,7 @@ impl Trace {
             )?;
             Ok::<_, io::Error>(file)
         };
-        let file =
-            create().map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        let file = create().map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         Ok(Self { path: path.into(), began, process, file: RefCell::new(Some(file)) })
     }
 

@@ -38,6 +38,16 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A size that the engine can do with.
+pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
+    match parse_size(text)? {
+        size if size < 1 << 20 => {
+            Err("the engine itself needs about half of 1M: allow at least that".into())
+        }
+        size => Ok(size),
+    }
+}
+
 /// `500` for milliseconds, `500ms`, `1.5s`, `2m`.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
@@ -72,6 +82,12 @@ mod tests {
         for nonsense in ["", "M", "0", "-1M", "64X", "1e99", "NaN", "inf"] {
             assert!(parse_size(nonsense).is_err(), "{nonsense}");
         }
+    }
+
+    #[test]
+    fn an_engine_needs_some_memory() {
+        assert!(parse_memory("1000K").is_err());
+        assert_eq!(parse_memory("1M"), Ok(1 << 20));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The host of a script: what the operations work on.
 
 use std::any::{Any, TypeId};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mainspring::{AbortSignal, Cx};
@@ -89,6 +91,32 @@ pub(crate) struct Waiting {
     pub(crate) immediates: usize,
 }
 
+/// When the present callback of a script has to be done, for another thread; see [`Host::deadline`].
+///
+/// An engine may not notice that in the middle of a function of its own, which a watchdog can.
+#[derive(Clone, Debug)]
+pub struct Deadline {
+    origin: Instant,
+    /// In nanoseconds after the origin; 0 if no callback runs.
+    at: Arc<AtomicU64>,
+}
+
+impl Deadline {
+    /// By how much the callback that runs is late. None if it is not, or if none runs.
+    #[must_use]
+    pub fn lateness(&self) -> Option<Duration> {
+        let at = self.at.load(Ordering::Relaxed);
+        let late = self.origin.elapsed().checked_sub(Duration::from_nanos(at))?;
+        (at != 0).then_some(late)
+    }
+
+    fn set(&self, deadline: Option<Instant>) {
+        let nanos = deadline.map(|at| at.duration_since(self.origin).as_nanos().max(1));
+        let nanos = nanos.map_or(0, |nanos| u64::try_from(nanos).unwrap_or(u64::MAX));
+        self.at.store(nanos, Ordering::Relaxed);
+    }
+}
+
 /// Called with what begins and what ends; see [`Host::set_observer`].
 pub(crate) type Observer = Rc<dyn Fn(&'static str, Instant, Instant)>;
 
@@ -104,6 +132,8 @@ pub(crate) struct Inner {
     pub(crate) deadline: Cell<Option<Instant>>,
     pub(crate) stats: Cell<Stats>,
     pub(crate) observer: RefCell<Option<Observer>>,
+    /// The same for another thread.
+    shown_deadline: OnceCell<Deadline>,
     /// Asks the layer.
     pub(crate) waiting: RefCell<Option<Box<dyn Fn() -> Waiting>>>,
     /// How many operations are under way on workers.
@@ -120,6 +150,7 @@ impl Host {
             deadline: Cell::new(None),
             stats: Cell::new(Stats::default()),
             observer: RefCell::new(None),
+            shown_deadline: OnceCell::new(),
             waiting: RefCell::new(None),
             offloaded: Cell::new(0),
             resources: RefCell::default(),
@@ -199,6 +230,20 @@ impl Host {
     #[must_use]
     pub fn is_late(&self) -> bool {
         self.0.deadline.get().is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
+        self.0.deadline.set(deadline);
+        if let Some(shown) = self.0.shown_deadline.get() {
+            shown.set(deadline);
+        }
+    }
+
+    /// When the present callback has to be done, for another thread.
+    #[must_use]
+    pub fn deadline(&self) -> Deadline {
+        let make = || Deadline { origin: Instant::now(), at: Arc::default() };
+        self.0.shown_deadline.get_or_init(make).clone()
     }
 
     /// State of an operation, one for each type, made when it is first asked for.

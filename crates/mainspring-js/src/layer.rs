@@ -121,10 +121,11 @@ impl<E: Engine> Layer<E> {
         self.host.exit_code().is_some()
     }
 
-    /// A delay as Node understands it: whole milliseconds, from 1 to 2^31 − 1, everything else is 1.
+    /// A delay in whole milliseconds, up to 2^31 − 1; everything else is 1. The JavaScript half gives 0 for an
+    /// interval whose callback took longer than that.
     #[must_use]
     pub fn delay(ms: f64) -> Duration {
-        let is_usable = (1.0..=f64::from(i32::MAX)).contains(&ms);
+        let is_usable = (0.0..=f64::from(i32::MAX)).contains(&ms);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
         Duration::from_millis(if is_usable { ms as u64 } else { 1 })
     }
@@ -236,7 +237,7 @@ impl<E: Engine> Layer<E> {
         kind: &'static str,
         call: impl FnOnce(&E) -> Result<(), Thrown<E::Ref>>,
     ) -> bool {
-        self.host.0.deadline.set(None);
+        self.host.set_deadline(None);
         let is_well = self.enter_checkpoint(cx, kind, call);
         if !is_well {
             // As in Node: what a callback that threw has queued waits for the next callback.
@@ -275,7 +276,7 @@ impl<E: Engine> Layer<E> {
 
     /// Calls the engine from outside the loop's callbacks, within the time of one, and gives what came of it.
     pub fn timed<R>(&self, call: impl FnOnce(&E) -> R) -> R {
-        self.host.0.deadline.set(None);
+        self.host.set_deadline(None);
         self.start_clock();
         call(&self.engine)
     }
@@ -291,7 +292,7 @@ impl<E: Engine> Layer<E> {
         if let Some(limit) = inner.options.callback_time
             && inner.deadline.get().is_none()
         {
-            inner.deadline.set(Instant::now().checked_add(limit));
+            self.host.set_deadline(Instant::now().checked_add(limit));
         }
     }
 
@@ -333,7 +334,7 @@ impl<E: Engine> Layer<E> {
 
     fn limit(&self, cx: &Cx, limit: Limit) {
         // What deals with it has its own time.
-        self.host.0.deadline.set(None);
+        self.host.set_deadline(None);
         match &self.host.options().on_limit {
             Some(hook) => hook(cx, limit),
             None => {
@@ -464,7 +465,7 @@ impl<E: Engine> JobQueue for Layer<E> {
             self.enter_checkpoint(cx, "rejections", Engine::report_rejections);
         }
         if !self.engine.has_jobs() || self.is_paused.get() {
-            self.host.0.deadline.set(None);
+            self.host.set_deadline(None);
         }
     }
 }

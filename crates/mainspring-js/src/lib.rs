@@ -22,7 +22,7 @@ mod value;
 
 pub use builtins::{BUILTINS, Builtin, builtin};
 pub use engine::{Engine, Entry, JobRun, Origin, Thrown};
-pub use host::{Host, Limit, Stats, Uncaught};
+pub use host::{Deadline, Host, Limit, Stats, Uncaught};
 pub use layer::Layer;
 pub use options::{Global, Options};
 pub use stdio::Output;

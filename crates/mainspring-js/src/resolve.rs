@@ -378,10 +378,12 @@ impl Resolver {
         if name.is_some() { Err(unknown_builtin(specifier)) } else { Ok(None) }
     }
 
-    /// The error for a module of Node that does not exist here, which is no mistake in the specifier.
+    /// The error for a module of Node that does not exist here, or not for this script.
     fn missing(&self, specifier: &str) -> Option<OpError> {
         let root = specifier.split('/').next().unwrap_or(specifier);
-        NODE_ONLY.contains(&root).then(|| unknown_builtin(&format!("node:{specifier}")))
+        let is_withheld = crate::builtin(specifier).is_some_and(|builtin| builtin.is_public());
+        let is_known = is_withheld || NODE_ONLY.contains(&root);
+        is_known.then(|| unknown_builtin(&format!("node:{specifier}")))
     }
 
     /// A package that refers to itself by its name.
@@ -626,7 +628,7 @@ fn finalize(target: Target, from: &str) -> Result<Target, OpError> {
     let Target::File { path, suffix } = target else { return Ok(target) };
     let shown = path.to_string_lossy();
     let slash = if shown.ends_with('/') { "/" } else { "" };
-    let url = || file_url(&path) + slash;
+    let url = || format!("{}{slash}{suffix}", file_url(&path));
     let metadata = std::fs::metadata(&path);
     if shown.ends_with('/') || metadata.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
         return Err(error(

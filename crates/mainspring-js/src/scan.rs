@@ -14,9 +14,13 @@ pub use reexports::commonjs_names;
 pub struct Syntax {
     /// `import` or `export` as a statement, or `import.meta`.
     pub module: bool,
-    /// `await` anywhere, also within functions.
-    pub awaits: bool,
+    /// What a module may have at its top and a CommonJS source only further down: `await`, or a declaration of
+    /// a name that CommonJS has already.
+    pub doubtful: bool,
 }
+
+/// The parameters of the function that a CommonJS source is the body of.
+pub const COMMONJS_NAMES: [&str; 5] = ["exports", "require", "module", "__filename", "__dirname"];
 
 /// Looks for the syntax of modules in a source.
 ///
@@ -41,7 +45,11 @@ pub fn syntax(source: &str) -> Syntax {
                 let is_expression = tokens.is(at + 1, b'(') || tokens.is(at + 1, b'.');
                 found.module |= is_meta || tokens.is_top(at) && !is_expression;
             }
-            Some("await") => found.awaits = true,
+            Some("await") => found.doubtful = true,
+            Some("const" | "let" | "class") => {
+                let name = tokens.word(at + 1).unwrap_or_default();
+                found.doubtful |= COMMONJS_NAMES.contains(&name);
+            }
             _ => {}
         }
     }

@@ -13,7 +13,8 @@ pub(crate) fn function<'js>(
 ) -> Result<Function<'js>> {
     // The head stands on lines before the first one, so that positions are those of the file. The engine takes
     // line 0 for one that was not said.
-    let source = format!("(function ({}) {{\n\n{body}\n}})", parameters.join(", "));
+    // No parenthesis around it: the engine would read all of it twice, looking for an arrow behind.
+    let source = format!("0, function ({}) {{\n\n{body}\n}}", parameters.join(", "));
     evaluate(ctx, &source, filename, -1)?.get()
 }
 

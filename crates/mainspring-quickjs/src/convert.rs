@@ -174,10 +174,24 @@ pub(crate) fn to_error<'js>(ctx: &Ctx<'js>, error: OpError) -> Result<rquickjs::
         None => constructor.construct((error.message,))?,
     };
     if let Some(code) = error.code {
+        if code.starts_with("ERR_") {
+            show_code(&object, &code)?;
+        }
         object.set("code", code)?;
     }
     for (key, value) in error.properties {
         object.set(key, to_js(ctx, value)?)?;
     }
     object.into_js(ctx)
+}
+
+/// Has the stack begin with the code behind the name, as Node's does.
+fn show_code(object: &Object<'_>, code: &str) -> Result<()> {
+    let name: String = object.get("name")?;
+    let stack: String = object.get("stack")?;
+    if let Some(rest) = stack.strip_prefix(&name) {
+        let stack = format!("{name} [{code}]{rest}");
+        object.prop("stack", rquickjs::object::Property::from(stack).writable().configurable())?;
+    }
+    Ok(())
 }

@@ -38,7 +38,7 @@ mod runtime;
 
 pub use error::Error;
 pub use interrupt::Interrupt;
-pub use mainspring_js::{Global, Host, Limit, Options, Output, Stats, Uncaught};
+pub use mainspring_js::{Deadline, Global, Host, Limit, Options, Output, Stats, Uncaught};
 pub use natives::engine_version;
 pub use rquickjs;
 pub use runtime::{Limits, Runtime, install};

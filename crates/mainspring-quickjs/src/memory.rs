@@ -28,6 +28,19 @@ mod system {
     }
 }
 
+/// Lets the allocator take memory from the system as it is used. By default it takes its first arena at once,
+/// which huge pages make resident.
+#[cfg(feature = "mimalloc")]
+pub(crate) fn prepare() {
+    /// `mi_option_arena_eager_commit`, which the bindings do not name.
+    const ARENA_EAGER_COMMIT: libmimalloc_sys::mi_option_t = 4;
+    // SAFETY: an option is set, unless somebody did before.
+    unsafe { libmimalloc_sys::mi_option_set_default(ARENA_EAGER_COMMIT, 0) };
+}
+
+#[cfg(not(feature = "mimalloc"))]
+pub(crate) fn prepare() {}
+
 /// How much an engine may allocate, and whether it tried to allocate more.
 #[derive(Debug)]
 pub(crate) struct MemoryLimit {

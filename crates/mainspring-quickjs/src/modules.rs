@@ -34,6 +34,8 @@ const FRAMES: isize = 256;
 #[derive(Default)]
 struct Node {
     target: Option<Target>,
+    /// Its source, if that is not in the file.
+    source: Option<String>,
     record: Option<Record>,
     /// What it imports: the specifier and the URL.
     requests: Vec<(String, String)>,
@@ -91,6 +93,12 @@ pub(crate) fn define<'js>(host: &Object<'js>) -> Result<()> {
         "requireModule",
         Func::from(|ctx: Ctx<'js>, path: String, parent: Option<String>| {
             Modules::of(&ctx)?.require_module(&ctx, path, parent)
+        }),
+    )?;
+    host.set(
+        "defineModule",
+        Func::from(|ctx: Ctx<'js>, path: String, source: String| {
+            Ok::<_, rquickjs::Error>(Modules::of(&ctx)?.define(path, source))
         }),
     )?;
     host.set("parsesAsModule", Func::from(|source: String| module_record::parses(&source)))
@@ -205,6 +213,16 @@ impl Modules {
         }
     }
 
+    /// Makes a module of a source that is in no file, as if it were in this one. It can be imported by the URL
+    /// that comes back.
+    fn define(&self, path: String, source: String) -> String {
+        let target = Target::File { path: path.into(), suffix: String::new() };
+        let url = target.url();
+        let node = Node { target: Some(target), source: Some(source), ..Node::default() };
+        self.state.nodes.borrow_mut().insert(url.clone(), node);
+        url
+    }
+
     /// The URL of the module that a specifier means.
     fn find<'js>(
         &self,
@@ -213,6 +231,9 @@ impl Modules {
         specifier: &str,
         attributes: Option<Object<'js>>,
     ) -> Result<String> {
+        if self.node(specifier, |node| node.source.is_some()) {
+            return Ok(specifier.into());
+        }
         let resolver = self.resolver();
         let checked = resolver.resolve(specifier, base, Kind::Import).and_then(|target| {
             let format = resolver.format(&target, Kind::Import)?;
@@ -270,6 +291,9 @@ impl Modules {
         let Some(target) = self.node(url, |node| node.target.clone()) else {
             return Err(Exception::throw_message(ctx, &format!("nobody has asked for {url}")));
         };
+        if let Some(source) = self.node(url, |node| node.source.clone()) {
+            return self.compile(ctx, url, &target, &source);
+        }
         let resolver = self.resolver();
         let read = resolver.format(&target, Kind::Import).and_then(|format| {
             let is_builtin = format == Format::Builtin;
@@ -283,11 +307,13 @@ impl Modules {
                 self.ready(ctx, url, names, values)
             }
             Format::Json => {
-                let values = self.call(ctx, "json", (url, source))?;
+                let values = self.call(ctx, "json", (source, path_of(&target)))?;
                 self.ready(ctx, url, vec!["default".into()], values)
             }
-            Format::Module => self.compile(ctx, url, &source),
-            Format::Unsaid if is_module(ctx, url, &source) => self.compile(ctx, url, &source),
+            Format::Module => self.compile(ctx, url, &target, &source),
+            Format::Unsaid if is_module(ctx, url, &source) => {
+                self.compile(ctx, url, &target, &source)
+            }
             Format::CommonJs | Format::Unsaid => {
                 let mut names = match &target {
                     Target::File { path, .. } => scan::commonjs_names(&resolver, path, &source),
@@ -301,9 +327,9 @@ impl Modules {
         }
     }
 
-    fn compile(&self, ctx: &Ctx<'_>, url: &str, source: &str) -> Result<Record> {
+    fn compile(&self, ctx: &Ctx<'_>, url: &str, target: &Target, source: &str) -> Result<Record> {
         let record = Record::compile(ctx, source, url)?;
-        self.call::<()>(ctx, "meta", (record.meta(ctx)?, url))?;
+        self.call::<()>(ctx, "meta", (record.meta(ctx)?, url, path_of(target)))?;
         Ok(record)
     }
 
@@ -459,13 +485,22 @@ impl Modules {
     }
 }
 
+/// The path of a module that is a file.
+fn path_of(target: &Target) -> Option<String> {
+    match target {
+        Target::File { path, .. } => Some(path.to_string_lossy().into_owned()),
+        _ => None,
+    }
+}
+
 /// Whether a source of which nothing else tells it is an ES module.
 fn is_module(ctx: &Ctx<'_>, url: &str, source: &str) -> bool {
     let syntax = scan::syntax(source);
-    if syntax.module || !syntax.awaits {
+    if syntax.module || !syntax.doubtful {
         return syntax.module;
     }
-    let is_script = compile::function(ctx, source, url, &[]).is_ok();
+    let names = scan::COMMONJS_NAMES.map(String::from);
+    let is_script = compile::function(ctx, source, url, &names).is_ok();
     drop(ctx.catch());
     !is_script
 }

@@ -11,7 +11,7 @@ use rquickjs::{Context, Ctx, Function, Object, Persistent};
 use crate::engine::QuickJs;
 use crate::error::Error;
 use crate::interrupt::Interrupt;
-use crate::memory::{Counted, MemoryLimit};
+use crate::memory::{self, Counted, MemoryLimit};
 use crate::natives;
 
 /// A script engine that is joined to a loop. See [`install`] and [`Runtime::new`].
@@ -105,6 +105,7 @@ impl Runtime {
     ///
     /// What the engine says.
     pub fn with_limits(cx: &Cx, options: Options, limits: Limits) -> Result<Self, Error> {
+        memory::prepare();
         let memory = MemoryLimit::new(limits.memory);
         let runtime = rquickjs::Runtime::new_with_alloc(Counted(Rc::clone(&memory)))?;
         runtime.set_max_stack_size(limits.stack.unwrap_or(STACK));

@@ -2,7 +2,6 @@ const net = require("node:net");
 const server = net.createServer((socket) => {
   socket.write("first");
   socket.on("error", () => {});
-  socket.on("close", () => server.close());
 }).listen(0, "127.0.0.1", async () => {
   const client = net.connect(server.address().port, "127.0.0.1");
   for await (const part of client) {
@@ -11,10 +10,11 @@ const server = net.createServer((socket) => {
   }
   console.log(client.destroyed);
   const failing = net.connect(server.address().port, "127.0.0.1");
-  setTimeout(() => failing.destroy(new Error("broken")), 20);
+  setTimeout(() => failing.destroy(new Error("broken")), 50);
   try {
     for await (const part of failing) console.log(part.toString());
   } catch (error) {
     console.log("caught", error.message);
   }
+  server.close();
 });

@@ -10,6 +10,10 @@ import * as timersPromises from "./actions/timers_promises.mjs";
 
 const weigh = (weight, ...actions) => actions.map((action) => [weight, action]);
 
+// For actions that must not be done by a handler: they might call it again, or it runs at an uncertain time.
+const outside = (...actions) =>
+  actions.map((action) => (script, cx) => (cx.time === null ? undefined : action(script, cx)));
+
 const LOOP = weigh(3, core.immediate, core.zeroTimeout, core.timeout);
 const QUEUES = weigh(3, core.tick, core.microtask, core.then);
 const PROMISES = weigh(2, core.then, core.rejected, core.construct, core.deferred);
@@ -33,32 +37,28 @@ const throwAtEnd = (script, cx) =>
 
 const unsettled = (script) => (script.esm && script.random.chance(60) ? ["await new Promise(() => {});"] : []);
 
-const TARGET = weigh(3, target.listen, target.listenObject, target.stop, target.change, target.dispatch);
+const TARGET = weigh(
+  3,
+  ...outside(target.listen, target.listenObject, target.stop, target.remove, target.dispatch),
+);
 const EMITTER = weigh(
   2,
   emitter.on,
   emitter.on,
-  emitter.emit,
-  emitter.emit,
   emitter.off,
   emitter.watch,
   emitter.oncePromise,
-  emitter.abortedOnce,
   emitter.iterate,
-  emitter.emitError,
-  emitter.throwingListener,
-  emitter.captured,
+  ...outside(emitter.emit, emitter.emit, emitter.abortedOnce, emitter.emitError),
+  ...outside(emitter.throwingListener, emitter.captured),
 );
 const ABORT = weigh(
   3,
-  abort.listen,
-  abort.abort,
-  abort.any,
   abort.timeoutSignal,
   abort.throwIfAborted,
   abort.abortableDelay,
   abort.abortableImmediate,
-  abort.removedListener,
+  ...outside(abort.listen, abort.abort, abort.any, abort.removedListener),
 );
 const HANDLES = weigh(
   2,
@@ -109,11 +109,11 @@ export const THEMES = {
   aborted: theme([...ABORT, ...DELAYS, ...EMITTER, ...ASYNC]),
   errors: theme([...LOOP, ...QUEUES], throwing),
   failures: theme(
-    [...BASE, ...weigh(3, failures.uncaughtRejection, target.throwingListener, failures.warn)],
+    [...BASE, ...weigh(3, ...outside(failures.uncaughtRejection), target.throwingListener, failures.warn)],
     { ...throwing, setup: (script) => [...failures.catchUncaught(script), ...failures.catchWarnings(script)] },
   ),
-  rejections: theme([...weigh(6, failures.rejection), ...LOOP, ...QUEUES], { setup: failures.watchRejections }),
-  fatal: theme([...BASE, ...weigh(2, failures.uncaughtRejection, failures.exitCode)], {
+  rejections: theme([...weigh(6, ...outside(failures.rejection)), ...LOOP, ...QUEUES], { setup: failures.watchRejections }),
+  fatal: theme([...BASE, ...weigh(2, ...outside(failures.uncaughtRejection), failures.exitCode)], {
     features: ["throws"],
     setup: (script) => [
       ...failures.watchExit(script),
@@ -121,7 +121,7 @@ export const THEMES = {
     ],
     end: throwAtEnd,
   }),
-  exit: theme([...BASE, ...weigh(3, failures.exit, failures.exitCode, handles.unrefTimeout)], {
+  exit: theme([...BASE, ...weigh(3, ...outside(failures.exit), failures.exitCode, handles.unrefTimeout)], {
     setup: failures.watchExit,
     end: unsettled,
   }),

@@ -106,7 +106,8 @@ fn is_name_of_this_machine(host: Option<&str>) -> bool {
 async fn stats(cx: &mainspring::Cx, script: &Handle) -> String {
     let (figures, asked) = Promise::<Option<Figures>>::with_resolvers(&cx.handle());
     let submitted = script.submit(move |_| {
-        let known = SCRIPT.with_borrow(|ending| ending.as_ref().and_then(|ending| ending.figures()));
+        let known =
+            SCRIPT.with_borrow(|ending| ending.as_ref().and_then(|ending| ending.figures()));
         asked.resolve(known);
     });
     if submitted.is_err() {
@@ -139,7 +140,8 @@ mod tests {
 
     #[test]
     fn names_of_others_are_refused() {
-        for own in [None, Some("127.0.0.1:80"), Some("localhost"), Some("[::1]:9230"), Some("::1")] {
+        for own in [None, Some("127.0.0.1:80"), Some("localhost"), Some("[::1]:9230"), Some("::1")]
+        {
             assert!(is_name_of_this_machine(own), "{own:?}");
         }
         for other in ["example.org", "example.org:80", "localhost.example.org", ""] {

@@ -73,8 +73,9 @@ impl Validator for Typing {
 fn command(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let is_command =
-        word.strip_prefix('.').is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let is_command = word
+        .strip_prefix('.')
+        .is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()));
     is_command.then_some((word, rest.trim()))
 }
 

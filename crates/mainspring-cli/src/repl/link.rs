@@ -29,7 +29,9 @@ impl Evaluator {
         let (script, cx) = (Rc::clone(script), cx.clone());
         let evaluator = Rc::new(Self { script, cx, done: RefCell::default() });
         EVALUATOR.replace(Some(Rc::clone(&evaluator)));
-        evaluator.script.enter("repl", |_, require| module(require)?.get::<_, Function>("start")?.call(()));
+        evaluator
+            .script
+            .enter("repl", |_, require| module(require)?.get::<_, Function>("start")?.call(()));
         evaluator
     }
 

@@ -81,11 +81,8 @@ impl Screen {
     fn next(&self) -> String {
         let state = self.state();
         let is_idle = |state: &mut State| !state.is_typed || state.waiting.is_empty();
-        let mut state = self
-            .0
-            .changed
-            .wait_while(state, is_idle)
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state =
+            self.0.changed.wait_while(state, is_idle).unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut state.waiting)
     }
 }

@@ -6,6 +6,7 @@ const {
 
 const kMaxLength = 2 ** 32;
 const kStringMaxLength = 2 ** 29 - 24;
+let maxShown = 50;
 // Where looking for other properties would take too long.
 const MAX_SHOWN_WITH_PROPERTIES = 65536;
 
@@ -430,11 +431,9 @@ const methods = {
 
   inspect(_depth, options) {
     const { inspect } = require("internal/inspect");
-    const max = module.exports.INSPECT_MAX_BYTES;
-    const items = [host.bytesToText(this.subarray(0, max), "hex").replace(/..(?!$)/g, "$& ")];
-    if (this.length > max) {
-      items[0] += ` ... ${this.length - max} more byte${this.length - max > 1 ? "s" : ""}`;
-    }
+    const items = [host.bytesToText(this.subarray(0, maxShown), "hex").replace(/..(?!$)/g, "$& ")];
+    const hidden = this.length - maxShown;
+    if (hidden > 0) items[0] += ` ... ${hidden} more byte${hidden > 1 ? "s" : ""}`;
     if (options && this.length <= MAX_SHOWN_WITH_PROPERTIES) {
       for (const key of Object.keys(this).slice(this.length)) {
         items.push(`${key}: ${inspect(this[key], { ...options, breakLength: Infinity, compact: true })}`);
@@ -467,7 +466,14 @@ methods[Symbol.for("nodejs.util.inspect.custom")] = methods.inspect;
 require("internal/buffer_numbers").install(methods);
 Object.defineProperties(Buffer.prototype, Object.getOwnPropertyDescriptors(methods));
 
+function SlowBuffer(size) {
+  return Buffer.allocUnsafeSlow(size);
+}
+
 function judge(input, encoding) {
+  if ((input?.buffer ?? input)?.detached) {
+    throw codeError(Error, "ERR_INVALID_STATE", "Invalid state: Cannot validate on a detached buffer");
+  }
   if (ArrayBuffer.isView(input)) return host.bytesAre(viewBytes(input), encoding);
   if (isAnyArrayBuffer(input)) return host.bytesAre(new Uint8Array(input), encoding);
   throw invalidArgType("input", ["ArrayBuffer", "Buffer", "TypedArray"], input);
@@ -475,9 +481,20 @@ function judge(input, encoding) {
 
 module.exports = {
   Buffer,
-  INSPECT_MAX_BYTES: 50,
-  atob: (input) => require("internal/base64").atob(input),
-  btoa: (input) => require("internal/base64").btoa(input),
+  get INSPECT_MAX_BYTES() {
+    return maxShown;
+  },
+  set INSPECT_MAX_BYTES(value) {
+    validateNumber(value, "INSPECT_MAX_BYTES", 0);
+    maxShown = value;
+  },
+  SlowBuffer,
+  get atob() {
+    return require("internal/base64").atob;
+  },
+  get btoa() {
+    return require("internal/base64").btoa;
+  },
   constants: { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kStringMaxLength },
   isAscii: (input) => judge(input, "ascii"),
   isUtf8: (input) => judge(input, "utf8"),

@@ -1,10 +1,10 @@
 "use strict";
 
-const { Module, createRequire } = require("internal/cjs");
+const { Module } = require("internal/cjs");
 
 Module.Module = Module;
 Module.builtinModules = host.builtinNames();
-Module.createRequire = createRequire;
+Module.createRequire = (file) => require("internal/cjs_resolve").createRequire(file);
 Module.isBuiltin = (name) => Module.builtinModules.includes(`${name}`.replace(/^node:/, ""));
 
 module.exports = Module;

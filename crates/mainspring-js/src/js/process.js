@@ -17,7 +17,7 @@ function hrtime(time) {
   const since = [seconds - time[0], nanoseconds - time[1]];
   return since[1] < 0 ? [since[0] - 1, since[1] + 1e9] : since;
 }
-hrtime.bigint = function bigint() {
+hrtime.bigint = function hrtimeBigInt() {
   return host.hrtime();
 };
 
@@ -41,10 +41,6 @@ const process = Object.assign(Object.create(prototype), {
     return host.uptime();
   },
 
-  emitWarning(warning, type, code, ctor) {
-    require("internal/warning").emitWarning(warning, type, code, ctor);
-  },
-
   exit(code) {
     if (arguments.length > 0) process.exitCode = code;
     if (!status.exiting) {
@@ -66,11 +62,13 @@ function lazy(name, make, writable = true) {
     Object.defineProperty(process, name, { value, writable, enumerable: true, configurable: true });
     return value;
   };
+  const get = () => define(make());
   const set = writable ? define : undefined;
-  Object.defineProperty(process, name, { get: () => define(make()), set, enumerable: true, configurable: true });
+  Object.defineProperty(process, name, { get, set, enumerable: true, configurable: true });
 }
 
 lazy("argv", () => [host.execPath(), ...host.argv()]);
+lazy("emitWarning", () => require("internal/warning").emitWarning);
 lazy("env", () => require("internal/env").open(host.env()));
 lazy("execArgv", () => host.execArgv());
 lazy("execPath", () => host.execPath());
@@ -84,9 +82,9 @@ lazy("platform", () => host.platform(), false);
 lazy("version", () => `v${NODE}`, false);
 lazy("versions", () => require("internal/process_methods").versions(NODE), false);
 for (const name of [
-  "abort", "argv0", "chdir", "config", "features", "getBuiltinModule", "getegid", "geteuid", "getgid", "getuid",
-  "hasUncaughtExceptionCaptureCallback", "kill", "memoryUsage", "release", "setUncaughtExceptionCaptureCallback",
-  "umask",
+  "_kill", "abort", "argv0", "chdir", "config", "cpuUsage", "features", "getBuiltinModule", "getegid",
+  "geteuid", "getgid", "getuid", "hasUncaughtExceptionCaptureCallback", "kill", "memoryUsage", "release",
+  "setUncaughtExceptionCaptureCallback", "umask",
 ]) {
   lazy(name, () => require("internal/process_methods").members[name]);
 }

@@ -37,51 +37,54 @@ const names = {
   binary: "latin1",
 };
 
-class StringDecoder {
-  #pending = Buffer.alloc(0);
-  #total = 0;
+const pending = Symbol("pending");
+const total = Symbol("total");
 
-  constructor(encoding = undefined) {
-    const name = `${encoding ?? "utf8"}`.toLowerCase();
-    if (!Buffer.isEncoding(name)) {
-      throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
-    }
-    this.encoding = names[name] ?? name;
+// A function, because classes of old call it without `new`.
+function StringDecoder(encoding) {
+  const name = `${encoding ?? "utf8"}`.toLowerCase();
+  if (!Buffer.isEncoding(name)) {
+    throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
   }
-
-  write(buf) {
-    if (typeof buf === "string") return buf;
-    if (!ArrayBuffer.isView(buf)) throw invalidArgType("buf", ["Buffer", "TypedArray", "DataView"], buf);
-    let bytes = Buffer.from(buf.buffer, buf.byteOffset, buf.byteLength);
-    const tailOf = tails[this.encoding];
-    if (tailOf === undefined) return bytes.toString(this.encoding);
-    if (this.#pending.length > 0) bytes = Buffer.concat([this.#pending, bytes]);
-    const [count, total] = tailOf(bytes);
-    // Kept as a copy: the caller may use the memory again.
-    this.#pending = Buffer.from(bytes.subarray(bytes.length - count));
-    this.#total = total;
-    return bytes.toString(this.encoding, 0, bytes.length - count);
-  }
-
-  end(buf = undefined) {
-    const text = buf === undefined ? "" : this.write(buf);
-    const rest = this.#pending;
-    this.#pending = Buffer.alloc(0);
-    this.#total = 0;
-    return text + rest.toString(this.encoding);
-  }
-
-  get lastChar() {
-    return Buffer.concat([this.#pending], 4);
-  }
-
-  get lastNeed() {
-    return this.#total - this.#pending.length;
-  }
-
-  get lastTotal() {
-    return this.#total;
-  }
+  this.encoding = names[name] ?? name;
+  forget(this);
 }
+
+function forget(decoder) {
+  decoder[pending] = Buffer.alloc(0);
+  decoder[total] = 0;
+}
+
+StringDecoder.prototype.write = function write(buf) {
+  if (typeof buf === "string") return buf;
+  if (!ArrayBuffer.isView(buf)) throw invalidArgType("buf", ["Buffer", "TypedArray", "DataView"], buf);
+  let bytes = Buffer.from(buf.buffer, buf.byteOffset, buf.byteLength);
+  const tailOf = tails[this.encoding];
+  if (tailOf === undefined) return bytes.toString(this.encoding);
+  if (this[pending].length > 0) bytes = Buffer.concat([this[pending], bytes]);
+  const [count, size] = tailOf(bytes);
+  // Kept as a copy: the caller may use the memory again.
+  this[pending] = Buffer.from(bytes.subarray(bytes.length - count));
+  this[total] = size;
+  return bytes.toString(this.encoding, 0, bytes.length - count);
+};
+
+StringDecoder.prototype.end = function end(buf) {
+  const text = buf === undefined ? "" : this.write(buf);
+  const rest = this[pending];
+  forget(this);
+  return text + rest.toString(this.encoding);
+};
+
+StringDecoder.prototype.text = function text(buf, offset) {
+  forget(this);
+  return this.write(buf.slice(offset));
+};
+
+Object.defineProperties(StringDecoder.prototype, {
+  lastChar: { get() { return Buffer.concat([this[pending]], 4); }, enumerable: true, configurable: true },
+  lastNeed: { get() { return this[total] - this[pending].length; }, enumerable: true, configurable: true },
+  lastTotal: { get() { return this[total]; }, enumerable: true, configurable: true },
+});
 
 module.exports = { StringDecoder };

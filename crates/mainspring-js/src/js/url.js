@@ -38,8 +38,6 @@ function invalidFilePath(message) {
   return codeError(TypeError, "ERR_INVALID_FILE_URL_PATH", message);
 }
 
-const escapes = { "%": "%25", "\\": "%5C", "\n": "%0A", "\r": "%0D", "\t": "%09", "?": "%3F", "#": "%23" };
-
 function pathToFileURL(path, options = undefined) {
   validateString(path, "path");
   const windows = onWindows(options);
@@ -53,8 +51,11 @@ function pathToFileURL(path, options = undefined) {
   return new URL(`file://${windows ? "/" : ""}${escapePath(resolved, windows)}`);
 }
 
+// What a URL would take for something else, or leave as it is.
 function escapePath(path, windows) {
-  return path.replace(windows ? /[%\n\r\t?#]/g : /[%\\\n\r\t?#]/g, (found) => escapes[found]);
+  const special = windows ? /[%\n\r\t?#[\]^|~]/g : /[%\\\n\r\t?#[\]^|~]/g;
+  const escape = (found) => `%${found.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+  return path.replace(special, escape);
 }
 
 function shareToFileURL(path) {
@@ -146,6 +147,9 @@ function resolve(from, to) {
 module.exports = {
   URL,
   URLSearchParams,
+  get Url() {
+    return legacy().Url;
+  },
   domainToASCII,
   domainToUnicode,
   fileURLToPath,

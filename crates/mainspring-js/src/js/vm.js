@@ -7,7 +7,9 @@ const { validateString, invalidArgType } = require("internal/errors");
 function filenameOf(options) {
   if (options === undefined) return "evalmachine.<anonymous>";
   if (typeof options === "string") return options;
-  if (typeof options !== "object" || options === null) throw invalidArgType("options", ["string", "object"], options);
+  if (typeof options !== "object" || options === null) {
+    throw invalidArgType("options", ["string", "object"], options);
+  }
   const { filename = "evalmachine.<anonymous>" } = options;
   validateString(filename, "options.filename");
   return filename;
@@ -20,8 +22,8 @@ class Script {
   constructor(code, options = undefined) {
     this.#source = `${code}`;
     this.#filename = filenameOf(options);
-    // It is compiled again when it is run, but an error in it belongs here.
-    host.compile(this.#source, this.#filename, []);
+    // It is compiled when it is run, but an error in it belongs here.
+    host.checkScript(this.#source, this.#filename, false);
   }
 
   runInThisContext() {
@@ -30,8 +32,7 @@ class Script {
 }
 
 function runInThisContext(code, options = undefined) {
-  validateString(code, "code");
-  return host.runScript(code, filenameOf(options));
+  return host.runScript(`${code}`, filenameOf(options));
 }
 
 module.exports = { Script, runInThisContext };

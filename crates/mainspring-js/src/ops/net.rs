@@ -8,7 +8,7 @@ mod listener;
 mod socket;
 mod stream;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::mem::replace;
 use std::os::fd::AsFd;
 use std::rc::{Rc, Weak};
@@ -158,6 +158,22 @@ fn id(args: &mut Args<'_>) -> Result<usize, OpError> {
 /// A result as the script is told it: an error is a negative number, and success 0.
 fn status(result: Result<(), Errno>) -> Value {
     Value::Number(result.err().map_or(0.0, |error| f64::from(-error.raw_os_error())))
+}
+
+/// Runs something as soon as the callback that runs now is done with: before the next poll, and before the
+/// immediates if this is a poll. Whichever comes first does it.
+fn soon(cx: &Cx, task: impl FnOnce(&Cx) + 'static) {
+    fn run<F: FnOnce(&Cx)>(task: Rc<Cell<Option<F>>>) -> impl FnOnce(&Cx) {
+        move |cx| {
+            if let Some(task) = task.take() {
+                task(cx);
+            }
+        }
+    }
+    let task = Rc::new(Cell::new(Some(task)));
+    cx.set_immediate(run(Rc::clone(&task)));
+    // If it is refused, the loop is at its end, and nobody is there to be told.
+    drop(cx.submit_internal(run(task)));
 }
 
 /// A number, or that of an error, which is negative.

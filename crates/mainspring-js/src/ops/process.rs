@@ -12,6 +12,7 @@ use crate::{Host, OpError, Value};
 
 pub(super) const OPS: &[(&str, Op)] = &[
     ("abort", |_, _| std::process::abort()),
+    ("cpuUsage", cpu_usage),
     ("kill", kill),
     ("rss", |_, _| Ok(resident().into())),
     ("signals", signals),
@@ -21,6 +22,19 @@ pub(super) const OPS: &[(&str, Op)] = &[
     ("watchSignal", watch_signal),
     ("windowSize", window_size),
 ];
+
+/// `cpuUsage()`: how long the process has used a processor, itself and by calls of the system, in microseconds.
+fn cpu_usage(_: &Host, _: Args<'_>) -> Result<Value, OpError> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the place is one for this structure, which is valid with zeros, too, if the call fails.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let micros =
+        |time: libc::timeval| Value::Number(time.tv_sec as f64 * 1e6 + time.tv_usec as f64);
+    Ok(Value::Array(vec![micros(usage.ru_utime), micros(usage.ru_stime)]))
+}
 
 /// `kill(pid, signal)`, where 0 as the signal only asks whether it could be sent.
 fn kill(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
@@ -165,6 +179,15 @@ mod tests {
         assert_eq!(line(3.0), "use std::io;".into());
         assert_eq!(line(1e9), Value::Undefined);
         assert_eq!(run(source_line, [Value::from("no/such"), 1.0.into()]), Value::Undefined);
+    }
+
+    #[test]
+    fn a_process_uses_its_processor() {
+        let nothing: [Value; 0] = [];
+        let Value::Array(times) = run(cpu_usage, nothing) else { panic!("no list") };
+        let total: f64 =
+            times.iter().map(|time| if let Value::Number(us) = time { *us } else { 0.0 }).sum();
+        assert!(total > 0.0);
     }
 
     #[test]

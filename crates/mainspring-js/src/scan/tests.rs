@@ -46,10 +46,12 @@ fn scripts_are_no_modules() {
 }
 
 #[test]
-fn await_is_found() {
-    assert!(syntax("await 1").awaits);
-    assert!(syntax("for await (const a of b) ;").awaits);
-    assert!(!syntax("a.await; 'await 1' // await").awaits);
+fn what_may_make_it_a_module_is_found() {
+    assert!(syntax("await 1").doubtful);
+    assert!(syntax("for await (const a of b) ;").doubtful);
+    assert!(!syntax("a.await; 'await 1' // await").doubtful);
+    assert!(syntax("const require = createRequire(x)").doubtful);
+    assert!(!syntax("var module; const x = require('x')").doubtful);
 }
 
 // spec: JS-3

@@ -15,7 +15,7 @@ const SHOW = "signal.reason?.name ?? signal.reason";
 
 export function listen(script) {
   const signal = `${controller(script)}.signal`;
-  const options = script.random.pick(["", "", ", { once: true }", ", { capture: true }"]);
+  const options = script.random.pick(["", "", ", { once: true }"]);
   const [head, kind] = script.random.pick([
     [`${signal}.addEventListener("abort", `, "b"],
     [`${signal}.addEventListener("abort", `, "b"],
@@ -24,10 +24,7 @@ export function listen(script) {
   return script.handler(head, kind, kind === "o" ? ");" : `${options});`);
 }
 
-export function abort(script, cx) {
-  if (cx.time === null) {
-    return undefined;
-  }
+export function abort(script) {
   const name = controller(script);
   const reason = script.random.chance(50) ? "" : `"${script.label("v")}"`;
   return [
@@ -105,12 +102,12 @@ export function abortableImmediate(script, cx) {
 }
 
 // A listener that a signal takes away.
-export function removedListener(script, cx) {
+export function removedListener(script) {
   if (!script.names.has("et")) {
     script.name("et");
     script.prelude.push("const target = new EventTarget();");
   }
-  if (cx.time !== null && script.random.chance(50)) {
+  if (script.random.chance(50)) {
     return ['target.dispatchEvent(new Event("x"));', script.log("s")];
   }
   return script.handler('target.addEventListener("x", ', "l", `, { signal: ${controller(script)}.signal });`);

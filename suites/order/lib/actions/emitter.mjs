@@ -17,10 +17,7 @@ export function on(script) {
   return script.handler(`${name}.${method}("${event(script)}", `, "l", ");");
 }
 
-export function emit(script, cx) {
-  if (cx.time === null) {
-    return undefined;
-  }
+export function emit(script) {
   const name = emitter(script);
   return [
     `log("${script.label("s")}", ${name}.emit("${event(script)}", "${script.label("v")}"));`,
@@ -56,10 +53,7 @@ export function oncePromise(script) {
   ];
 }
 
-export function abortedOnce(script, cx) {
-  if (cx.time === null) {
-    return undefined;
-  }
+export function abortedOnce(script) {
   const name = emitter(script);
   script.import("once", "node:events");
   const label = script.label("w");
@@ -91,10 +85,7 @@ export function iterate(script) {
   ];
 }
 
-export function emitError(script, cx) {
-  if (cx.time === null) {
-    return undefined;
-  }
+export function emitError(script) {
   const name = emitter(script);
   if (script.random.chance(50)) {
     return [`${name}.once("error", (error) => log("${script.label("c")}", error.message));`];
@@ -109,10 +100,7 @@ export function emitError(script, cx) {
   ];
 }
 
-export function throwingListener(script, cx) {
-  if (cx.time === null) {
-    return undefined;
-  }
+export function throwingListener(script) {
   const name = emitter(script);
   return [
     `${name}.once("z", () => { ${script.log("l")} throw new Error("${script.label("v")}"); });`,
@@ -125,10 +113,7 @@ export function throwingListener(script, cx) {
   ];
 }
 
-export function captured(script, cx) {
-  if (cx.time === null) {
-    return undefined;
-  }
+export function captured(script) {
   script.import("EventEmitter", "node:events");
   const label = script.label("c");
   return [

@@ -34,9 +34,6 @@ export function watchRejections(script) {
 
 // A rejected promise that is handled too late, or never.
 export function rejection(script, cx) {
-  if (cx.time === null) {
-    return undefined;
-  }
   const name = script.name("lost");
   const value = `"${script.label("r")}"`;
   const make = script.random.pick([
@@ -74,10 +71,7 @@ export function rejection(script, cx) {
 }
 
 // Without a handler for rejections it is an uncaught exception.
-export function uncaughtRejection(script, cx) {
-  if (cx.time === null) {
-    return undefined;
-  }
+export function uncaughtRejection(script) {
   const value = `"${script.label("r")}"`;
   return [
     script.random.pick([
@@ -134,8 +128,8 @@ export function exitCode(script) {
   return [`process.exitCode = ${script.random.between(0, 5)};`];
 }
 
-export function exit(script, cx) {
-  if (cx.time === null || script.names.has("exits") || script.random.chance(60)) {
+export function exit(script) {
+  if (script.names.has("exits") || script.random.chance(60)) {
     return undefined;
   }
   script.name("exits");

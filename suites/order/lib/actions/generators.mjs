@@ -1,4 +1,6 @@
-// Generators, async generators, and loops over them.
+// Async generators, and loops over them. Some things are left out, because QuickJS gets them wrong: a throw out of
+// a loop does not wait for return(), a loop that is left within yield* takes one job more, requests after the end
+// are lost if there is more than one in the queue, and a return() in the queue always is.
 
 import { NOWHERE } from "../schedule.mjs";
 import { indent } from "../script.mjs";
@@ -24,13 +26,16 @@ function steps(script, low, high) {
   return Array.from({ length: script.random.between(low, high) }, () => step(script)).flat();
 }
 
+const delegates = (lines) => lines.some((line) => line.includes("yield*"));
+
 const generator = (lines) => ["(async function* () {", ...indent(lines), "})()"];
 
 // Reads a generator to its end or leaves the loop early.
 export function loop(script, cx) {
   const label = script.label("l");
-  const leave = script.random.chance(40) ? script.random.pick(["break", "return", "throw new Error()"]) : null;
-  const [head, ...rest] = generator([script.log("g"), ...steps(script, 2, 4)]);
+  const body = steps(script, 2, 4);
+  const leave = script.random.pick([null, "break", "return"]);
+  const [head, ...rest] = generator([script.log("g"), ...body]);
   const lines = [
     "(async () => {",
     "  let count = 0;",
@@ -39,11 +44,11 @@ export function loop(script, cx) {
     `  ${rest.at(-1)}) {`,
     "    count += 1;",
     `    log("${label}", count, value);`,
-    ...(leave ? [`    if (count === ${script.random.between(1, 2)}) ${leave};`] : []),
+    ...(leave && !delegates(body) ? [`    if (count === ${script.random.between(1, 2)}) ${leave};`] : []),
     ...indent(indent(script.action({ ...NOWHERE, depth: cx.depth + 1, async: false }))),
     "  }",
     `  ${script.log("l")}`,
-    `})().catch(() => ${script.log("c").slice(0, -1)})`,
+    "})()",
   ];
   return chain(script, lines, cx);
 }
@@ -52,11 +57,11 @@ export function loop(script, cx) {
 export function queued(script) {
   const name = script.name("gen");
   const label = script.label("k");
-  const lines = [`const ${name} = ${generator([script.log("g"), ...steps(script, 2, 3)]).join("\n")};`];
-  const requests = Array.from({ length: script.random.between(2, 5) }, () => "next");
-  if (script.random.chance(25)) {
-    requests.push("throw");
-  }
+  const body = steps(script, 2, 4);
+  const lines = [`const ${name} = ${generator([script.log("g"), ...body]).join("\n")};`];
+  const yields = body.filter((line) => line.includes("yield")).length;
+  const requests = Array.from({ length: script.random.between(1, yields + 1) }, () => "next");
+  requests.push(script.random.pick(["next", "next", "throw"]));
   requests.forEach((method, i) => {
     lines.push(
       `${name}.${method}(${i}).then((step) => log("${label}", ${i}, step.done, step.value), ` +

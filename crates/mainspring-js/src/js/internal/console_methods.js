@@ -58,9 +58,12 @@ module.exports = {
   trace(to, ...args) {
     const message = require("internal/format").formatWith(to.inspectOptions(true), args);
     const holder = {};
-    Error.captureStackTrace(holder, this.trace);
+    Error.captureStackTrace(holder);
     const frames = String(holder.stack).split("\n").filter((line) => line.startsWith("    at "));
-    this.error([message === "" ? "Trace" : `Trace: ${message}`, ...frames].join("\n"));
+    // The first are those of the console itself.
+    const start = frames.findIndex((line) => !/\bmainspring:|\(native\)$/.test(line));
+    const title = message === "" ? "Trace" : `Trace: ${message}`;
+    this.error([title, ...frames.slice(start === -1 ? frames.length : start)].join("\n"));
   },
 
   assert(to, condition, ...args) {

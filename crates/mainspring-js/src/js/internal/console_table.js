@@ -4,7 +4,7 @@ const { inspect } = require("internal/inspect");
 const { stringWidth } = require("internal/string_width");
 
 function draw(columns) {
-  const widths = columns.map((cells) => Math.max(...cells.map((cell) => stringWidth(cell))));
+  const widths = columns.map((cells) => cells.reduce((width, cell) => Math.max(width, stringWidth(cell)), 0));
   const lines = widths.map((width) => "─".repeat(width + 2));
   const rule = (left, middle, right) => left + lines.join(middle) + right;
   const row = (index) => {

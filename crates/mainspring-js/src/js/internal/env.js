@@ -3,7 +3,9 @@
 // The environment: all its values are strings. Changes are seen by this script only.
 function open(variables) {
   const set = (target, key, value) => {
-    if (typeof key === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
+    if (typeof key === "symbol" || typeof value === "symbol") {
+      throw new TypeError("Cannot convert a Symbol value to a string");
+    }
     target[key] = `${value}`;
     return true;
   };

@@ -1,6 +1,10 @@
 "use strict";
 
-const { builtinNames, formatBigInt, formatNumber, inspect } = require("internal/inspect");
+const { formatBigInt, formatNumber } = require("internal/inspect_text");
+
+function inspect(value, options) {
+  return require("internal/inspect").inspect(value, options);
+}
 
 function holder(value, key) {
   while (value !== null && !Object.hasOwn(value, key)) value = Object.getPrototypeOf(value);
@@ -13,6 +17,7 @@ function hasOwnText(value) {
     if (found[1] == null) return false;
     value = found[1];
   }
+  const { builtinNames } = require("internal/inspect");
   for (const key of [Symbol.toPrimitive, "toString"]) {
     if (typeof value[key] !== "function") continue;
     const owner = holder(value, key);

@@ -1,6 +1,7 @@
 "use strict";
 
 const { details } = host;
+const { escape, formatBigInt, formatNumber, plural, quote } = require("internal/inspect_text");
 const custom = Symbol.for("nodejs.util.inspect.custom");
 const { getPrototypeOf, hasOwn, getOwnPropertyDescriptor, getOwnPropertyNames } = Object;
 
@@ -30,61 +31,8 @@ const builtinNames = new Set(
 
 // -- text --------------------------------------------------------------------------------------------
 
-const unescaped = /^[^\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]*$/;
-const toEscape = /[\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]/gu;
-const shortEscapes = {
-  "\b": "\\b",
-  "\t": "\\t",
-  "\n": "\\n",
-  "\f": "\\f",
-  "\r": "\\r",
-  "\\": "\\\\",
-  "'": "\\'",
-};
-
-function escapeChar(char) {
-  if (shortEscapes[char]) return shortEscapes[char];
-  const code = char.charCodeAt(0);
-  return code > 0xff ? `\\u${code.toString(16)}` : `\\x${code.toString(16).toUpperCase().padStart(2, "0")}`;
-}
-
-function escape(text) {
-  return text.replace(toEscape, escapeChar);
-}
-
-// The first quote that needs no escaping: single, double, backtick.
-function quote(text) {
-  if (unescaped.test(text)) return `'${text}'`;
-  let mark = "'";
-  if (text.includes("'")) {
-    if (!text.includes('"')) mark = '"';
-    else if (!text.includes("`") && !text.includes("${")) mark = "`";
-  }
-  if (mark === "'") return `'${escape(text)}'`;
-  return mark + text.replace(toEscape, (char) => (char === "'" ? char : escapeChar(char))) + mark;
-}
-
-function plural(count, word) {
-  return `${count} ${word}${count > 1 ? "s" : ""}`;
-}
-
 function visibleLength(ctx, text) {
   return ctx.colors ? text.replace(/\u001b\[\d\d?m/g, "").length : text.length;
-}
-
-function withSeparators(digits) {
-  return !/^-?\d+$/.test(digits) ? digits : digits.replace(/\B(?=(\d{3})+$)/g, "_");
-}
-
-function formatNumber(number, separated) {
-  if (!separated) return Object.is(number, -0) ? "-0" : String(number);
-  const [whole, fraction] = String(number).split(".");
-  if (fraction === undefined || Number.isInteger(number)) return withSeparators(String(number));
-  return `${withSeparators(whole)}.${fraction.replace(/.{3}(?=.)/g, "$&_")}`;
-}
-
-function formatBigInt(number, separated) {
-  return `${separated ? withSeparators(String(number)) : number}n`;
 }
 
 function formatString(ctx, text, stylize) {
@@ -144,7 +92,8 @@ function internalName(value) {
   if (typeof value === "function") return "Function";
   if (Array.isArray(value)) return "Array";
   const [kind, name] = details(value) ?? ["Object"];
-  return kind === "TypedArray" || kind === "Boxed" ? name : kind;
+  if (kind === "TypedArray" || kind === "Boxed") return name;
+  return kind === "Module" ? "Object" : kind;
 }
 
 // The name of the nearest constructor that the value is an instance of; null without any prototype.
@@ -156,7 +105,8 @@ function constructorName(ctx, value, level, inherited) {
     const { name } = constructor;
     if (name === "" || !isInstance(value, constructor)) continue;
     if (inherited && (object !== getPrototypeOf(value) || !builtinNames.has(name))) {
-      addInherited(ctx, value, object === value ? object : getPrototypeOf(value), level, inherited);
+      const first = object === value ? object : getPrototypeOf(value);
+      require("internal/inspect_inherited").addInherited(ctx, value, first, level, inherited);
     }
     return String(name);
   }
@@ -170,63 +120,10 @@ function constructorName(ctx, value, level, inherited) {
   return `${name} <${shown}>`;
 }
 
-function addInherited(ctx, value, object, level, output) {
-  const seen = new Set(Reflect.ownKeys(value));
-  for (let steps = 0; steps < 3 && object !== null; steps++, object = getPrototypeOf(object)) {
-    const constructor = getOwnPropertyDescriptor(object, "constructor")?.value;
-    if (typeof constructor === "function" && builtinNames.has(constructor.name)) return;
-    ctx.seen.push(value);
-    for (const key of Reflect.ownKeys(object)) {
-      if (key === "constructor" || seen.has(key)) continue;
-      const property = getOwnPropertyDescriptor(object, key);
-      if (typeof property.value === "function") continue;
-      seen.add(key);
-      const text = formatProperty(ctx, value, key, level, false, property);
-      output.push(ctx.colors ? `\u001b[2m${text}\u001b[22m` : text);
-    }
-    ctx.seen.pop();
-  }
-}
-
 // How the output begins: constructor, size and tag.
 function prefix({ name, tag }, fallback, size = "") {
   const known = name === null ? `[${fallback}${size}: null prototype] ` : `${name}${size} `;
   return tag !== "" && tag !== (name ?? fallback) ? `${known}[${tag}] ` : known;
-}
-
-function isClass(source) {
-  if (!source.startsWith("class") || !source.endsWith("}")) return false;
-  const rest = source.slice(5, -1);
-  if (!rest.slice(0, rest.indexOf("{")).includes("(")) return rest.includes("{");
-  return /^\s+[^({]*\{/.test(rest.replace(/\/\/.*|\/\*[^]*?\*\//g, ""));
-}
-
-const functionKinds = [
-  [getPrototypeOf(async function* () {}), "AsyncGeneratorFunction"],
-  [getPrototypeOf(function* () {}), "GeneratorFunction"],
-  [getPrototypeOf(async () => {}), "AsyncFunction"],
-];
-
-function functionKind(value) {
-  const found = functionKinds.find(([prototype]) => Object.prototype.isPrototypeOf.call(prototype, value));
-  return found ? found[1] : "Function";
-}
-
-function functionBase(value, { name, tag }) {
-  const label = tag !== "" && tag !== name ? ` [${tag}]` : "";
-  if (isClass(Function.prototype.toString.call(value))) {
-    let text = `[class ${(hasOwn(value, "name") && value.name) || "(anonymous)"}`;
-    if (name !== "Function" && name !== null) text += ` [${name}]`;
-    text += label;
-    if (name === null) return `${text} extends [null prototype]]`;
-    const parent = getPrototypeOf(value).name;
-    return `${text}${parent ? ` extends ${parent}` : ""}]`;
-  }
-  const kind = functionKind(value);
-  let text = `[${kind}${name === null ? " (null prototype)" : ""}`;
-  text += value.name === "" ? " (anonymous)]" : `: ${value.name}]`;
-  if (name !== kind && name !== null) text += ` ${name}`;
-  return text + label;
 }
 
 // -- contents ----------------------------------------------------------------------------------------
@@ -275,24 +172,6 @@ function arrayItems(ctx, value, level) {
   return output;
 }
 
-function typedArrayItems(ctx, value, level, info) {
-  const output = [];
-  const { length } = info.accessors;
-  const shown = limit(ctx, length);
-  const format = typeof value[0] === "bigint" ? formatBigInt : formatNumber;
-  const style = typeof value[0];
-  for (let index = 0; index < shown; index++) {
-    output.push(ctx.stylize(format(value[index], ctx.numericSeparator), style));
-  }
-  pushRest(output, length - shown);
-  if (ctx.showHidden) {
-    for (const key of ["BYTES_PER_ELEMENT", "length", "byteLength", "byteOffset", "buffer"]) {
-      output.push(`[${key}]: ${indented(ctx, () => formatValue(ctx, info.accessors[key], level, true))}`);
-    }
-  }
-  return output;
-}
-
 function setItems(ctx, value, level) {
   const output = [];
   const size = setSize.call(value);
@@ -317,46 +196,8 @@ function mapItems(ctx, value, level) {
   return pushRest(output, size - shown);
 }
 
-function promiseItems(ctx, value, level, info) {
-  const [, state, result] = info.details;
-  if (state === "pending") return [ctx.stylize("<pending>", "special")];
-  const text = indented(ctx, () => formatValue(ctx, result, level));
-  return [state === "rejected" ? `${ctx.stylize("<rejected>", "special")} ${text}` : text];
-}
-
-function unknownItems(ctx) {
-  return [ctx.stylize("<items unknown>", "special")];
-}
-
-function bufferItems(ctx, value) {
-  let bytes;
-  try {
-    bytes = new Uint8Array(value);
-  } catch {
-    return [ctx.stylize("(detached)", "special")];
-  }
-  const shown = limit(ctx, bytes.length);
-  const hex = Array.from(bytes.subarray(0, shown), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
-  const rest = bytes.length > shown ? ` ... ${plural(bytes.length - shown, "more byte")}` : "";
-  return [`${ctx.stylize("[Uint8Contents]", "special")}: <${hex}${rest}>`];
-}
-
-function namespaceItems(ctx, value, level, info) {
-  const output = info.keys.map((key) => {
-    try {
-      return formatProperty(ctx, value, key, level, false);
-    } catch (error) {
-      if (!(error instanceof ReferenceError)) throw error;
-      return `${formatKey(ctx, key, true)}: ${ctx.stylize("<uninitialized>", "special")}`;
-    }
-  });
-  info.keys.length = 0;
-  return output;
-}
-
 // -- kinds of objects --------------------------------------------------------------------------------
 
-const typedArrayPrototype = getPrototypeOf(Uint8Array.prototype);
 const getter = (prototype, name) => getOwnPropertyDescriptor(prototype, name).get;
 const mapSize = getter(Map.prototype, "size");
 const setSize = getter(Set.prototype, "size");
@@ -368,17 +209,6 @@ const kinds = {
     asList(info, head, arrayItems);
     if (value.length === 0 && info.bare) return `${head}[]`;
   },
-  TypedArray(ctx, value, info) {
-    const [, type] = info.details;
-    info.accessors = { BYTES_PER_ELEMENT: globalThis[type].BYTES_PER_ELEMENT };
-    for (const key of ["length", "byteLength", "byteOffset", "buffer"]) {
-      info.accessors[key] = getter(typedArrayPrototype, key).call(value);
-    }
-    const { length } = info.accessors;
-    const head = prefix(info, type, `(${length})`);
-    asList(info, head, typedArrayItems);
-    if (value.length === 0 && info.bare && !ctx.showHidden) return `${head}[]`;
-  },
   Set(ctx, value, info) {
     const size = setSize.call(value);
     asSized(info, "Set", size, setItems);
@@ -389,14 +219,12 @@ const kinds = {
     asSized(info, "Map", size, mapItems);
     if (size === 0 && info.bare) return `${info.open}}`;
   },
-  MapIterator: iterator("Map"),
-  SetIterator: iterator("Set"),
   Arguments(ctx, value, info) {
     info.open = "[Arguments] {";
     if (info.bare) return "[Arguments] {}";
   },
   Function(ctx, value, info) {
-    info.base = functionBase(value, info);
+    info.base = require("internal/inspect_functions").functionBase(value, info);
     if (info.bare) return ctx.stylize(info.base, "special");
   },
   RegExp(ctx, value, info) {
@@ -412,40 +240,6 @@ const kinds = {
     info.base = require("internal/inspect_errors").errorBase(ctx, value, info);
     if (info.keys.length === 0 && info.inherited.length === 0) return info.base;
   },
-  ArrayBuffer: arrayBuffer,
-  SharedArrayBuffer: arrayBuffer,
-  DataView(ctx, value, info) {
-    info.open = `${prefix(info, "DataView")}{`;
-    info.keys.unshift("byteLength", "byteOffset", "buffer");
-  },
-  Promise(ctx, value, info) {
-    info.open = `${prefix(info, "Promise")}{`;
-    info.items = promiseItems;
-  },
-  WeakSet(ctx, value, info) {
-    info.open = `${prefix(info, "WeakSet")}{`;
-    info.items = unknownItems;
-  },
-  WeakMap(ctx, value, info) {
-    info.open = `${prefix(info, "WeakMap")}{`;
-    info.items = unknownItems;
-  },
-  Module(ctx, value, info) {
-    info.open = `${prefix(info, "Module")}{`;
-    info.items = namespaceItems;
-  },
-  Boxed(ctx, value, info) {
-    const [, type] = info.details;
-    const { name, tag, keys } = info;
-    const primitive = globalThis[type].prototype.valueOf.call(value);
-    if (type === "String") keys.splice(0, primitive.length);
-    let text = `[${type}`;
-    if (name !== type) text += name === null ? " (null prototype)" : ` (${name})`;
-    text += `: ${formatPrimitive(ctx, primitive, plainStyle)}]`;
-    if (tag !== "" && tag !== name) text += ` [${tag}]`;
-    info.base = text;
-    if (keys.length === 0 && info.inherited.length === 0) return ctx.stylize(text, type.toLowerCase());
-  },
   Object(ctx, value, info) {
     const { name, tag, bare } = info;
     if (bare && info.details?.[0] === "External") return ctx.stylize("[External]", "special");
@@ -453,6 +247,11 @@ const kinds = {
     if (bare) return `${info.open}}`;
   },
 };
+
+const rareKinds = new Set(
+  ("TypedArray ArrayBuffer SharedArrayBuffer DataView Promise WeakSet WeakMap MapIterator SetIterator Module " +
+    "Boxed").split(" "),
+);
 
 function asList(info, head, items) {
   Object.assign(info, { open: `${head}[`, close: "]", isList: true, items });
@@ -468,24 +267,6 @@ function asText(ctx, info, type, text) {
   info.base = head === `${type} ` ? text : head + text;
   if (!info.bare && !(info.tooDeep && type === "RegExp")) return undefined;
   return ctx.stylize(info.base, type.toLowerCase());
-}
-
-function arrayBuffer(ctx, value, info) {
-  info.open = `${prefix(info, info.details[0])}{`;
-  // A view shows the contents itself.
-  if (info.inView && info.bare) {
-    return `${info.open} byteLength: ${ctx.stylize(formatNumber(value.byteLength), "number")} }`;
-  }
-  info.keys.unshift("byteLength");
-  if (!info.inView) info.items = bufferItems;
-}
-
-function iterator(type) {
-  return (ctx, value, info) => {
-    const own = `${type} Iterator`;
-    info.open = `[${info.tag === "" || info.tag === own ? own : `${info.tag}] [${own}`}] {`;
-    info.items = unknownItems;
-  };
 }
 
 function isIndex(key) {
@@ -522,7 +303,7 @@ function kindOf(value, name, found) {
   if (kind === "TypedArray" || /^(Map|Set)(Iterator)?$/.test(kind)) return kind;
   if (typeof value === "function") return "Function";
   if (name === "Object") return kind === "Arguments" ? kind : "Object";
-  if (kind !== undefined && kind !== "Arguments" && hasOwn(kinds, kind)) return kind;
+  if (kind !== undefined && kind !== "Arguments" && (hasOwn(kinds, kind) || rareKinds.has(kind))) return kind;
   return isInstance(value, Error) ? "Error" : "Object";
 }
 
@@ -603,7 +384,8 @@ function formatObject(ctx, value, level, found, inView) {
     isList: false,
     items: undefined,
   };
-  const whole = kinds[kind](ctx, value, info);
+  const show = kinds[kind] ?? require("internal/inspect_kinds")[kind];
+  const whole = show(ctx, value, info);
   if (whole !== undefined) return whole;
   if (tooDeep) {
     const known = prefix(info, internalName(value)).slice(0, -1);
@@ -636,7 +418,7 @@ function formatObject(ctx, value, level, found, inView) {
   if (ctx.sorted) {
     const order = ctx.sorted === true ? undefined : ctx.sorted;
     const start = info.isList ? output.length - info.keys.length : 0;
-    output.push(...output.splice(start).sort(order));
+    output = output.concat(output.splice(start).sort(order));
   }
   const text = layOut(ctx, output, info, level, value);
   // Output beyond all measure: what follows is cut short.
@@ -722,7 +504,7 @@ function layOut(ctx, output, { base, open, close, isList }, level, value) {
   }
   if (typeof ctx.compact === "number" && ctx.compact >= 1) {
     const entries = output.length;
-    if (isList && entries > 6) output = inColumns(ctx, output, value);
+    if (isList && entries > 6) output = require("internal/inspect_columns").inColumns(ctx, output, value);
     if (ctx.current - level < ctx.compact && entries === output.length) {
       const start = output.length + ctx.indent + open.length + base.length + 10;
       if (fits(ctx, output, start, base)) {
@@ -732,48 +514,6 @@ function layOut(ctx, output, { base, open, close, isList }, level, value) {
     }
   }
   return `${lead}${open}${newline}  ${output.join(`,${newline}  `)}${newline}${close}`;
-}
-
-// Lists of more than six short entries become columns; numbers are aligned to the right.
-function inColumns(ctx, output, value) {
-  const hasRest = ctx.maxArrayLength < output.length;
-  const entries = hasRest ? output.slice(0, -1) : output;
-  const widths = entries.map(width);
-  const total = widths.reduce((sum, size) => sum + size + 2, 0);
-  const longest = Math.max(...widths);
-  const column = longest + 2;
-  if (column * 3 + ctx.indent >= ctx.breakLength || (total / column <= 5 && longest > 6)) return output;
-  // Aims at a block about two and a half times as wide as high, with slightly uneven entries allowed for.
-  const typical = Math.max(column - 3 - Math.sqrt(column - total / output.length), 1);
-  const columns = Math.min(
-    Math.round(Math.sqrt(2.5 * typical * entries.length) / typical),
-    Math.floor((ctx.breakLength - ctx.indent) / column),
-    ctx.compact * 4,
-    15,
-  );
-  if (columns <= 1) return output;
-  const columnWidths = [];
-  for (let index = 0; index < widths.length; index++) {
-    columnWidths[index % columns] = Math.max(columnWidths[index % columns] ?? 0, widths[index]);
-  }
-  let toRight = value !== undefined;
-  for (let index = 0; toRight && index < output.length; index++) {
-    toRight = typeof value[index] === "number" || typeof value[index] === "bigint";
-  }
-  const rows = [];
-  for (let start = 0; start < entries.length; start += columns) {
-    const end = Math.min(start + columns, entries.length);
-    let row = "";
-    for (let index = start; index < end; index++) {
-      const space = " ".repeat(columnWidths[index - start] - widths[index]);
-      const isLast = index === end - 1;
-      if (toRight) row += space + entries[index] + (isLast ? "" : ", ");
-      else row += entries[index] + (isLast ? "" : `, ${space}`);
-    }
-    rows.push(row);
-  }
-  if (hasRest) rows.push(output.at(-1));
-  return rows;
 }
 
 // -- interface ---------------------------------------------------------------------------------------
@@ -830,4 +570,17 @@ for (const name of ["colors", "styles"]) {
   Object.defineProperty(inspect, name, { get, set: define, enumerable: true, configurable: true });
 }
 
-module.exports = { builtinNames, formatBigInt, formatNumber, inspect, isError, prefix };
+module.exports = {
+  asList,
+  builtinNames,
+  formatKey,
+  formatPrimitive,
+  formatProperty,
+  formatValue,
+  indented,
+  inspect,
+  isError,
+  limit,
+  prefix,
+  pushRest,
+};

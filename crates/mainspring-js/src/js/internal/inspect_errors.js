@@ -56,7 +56,7 @@ function commonRun(lines, others) {
 
 // Greys out what is not the script's own: builtin modules, and the working directory.
 function colorFrame(ctx, line, cwd) {
-  if (/[( ]node:[^)]*\)?$/.test(line)) return ctx.stylize(line, "undefined");
+  if (/[( ](?:node|mainspring):[^)]*\)?$/.test(line)) return ctx.stylize(line, "undefined");
   const packages = /(?<=[/\\]node_modules[/\\])(?:@[^/\\]+[/\\])?[^/\\]+/g;
   line = line.replace(packages, (name) => ctx.stylize(name, "module"));
   const at = line.indexOf(`${cwd}/`);

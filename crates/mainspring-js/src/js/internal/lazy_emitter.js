@@ -1,7 +1,7 @@
 "use strict";
 
-// Lets `prototype` inherit from EventEmitter when that is first needed: most scripts never do, and start sooner
-// without `events`. Until then a proxy stands in its place.
+// Lets `prototype` inherit from EventEmitter when that is first needed: most scripts never do, and start
+// sooner without `events`. Until then a proxy stands in its place.
 function lazyEmitter(prototype, ready = undefined) {
   const base = () => {
     const EventEmitter = require("events");
@@ -12,7 +12,9 @@ function lazyEmitter(prototype, ready = undefined) {
     return EventEmitter.prototype;
   };
   const handler = {
-    get: (_, key, receiver) => (key in Object.prototype ? Object.prototype[key] : Reflect.get(base(), key, receiver)),
+    get(_, key, receiver) {
+      return key in Object.prototype ? Object.prototype[key] : Reflect.get(base(), key, receiver);
+    },
     has: (_, key) => Reflect.has(base(), key),
     getPrototypeOf: base,
   };

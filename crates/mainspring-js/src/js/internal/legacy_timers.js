@@ -2,7 +2,7 @@
 
 // The deprecated functions of `timers` that make a timer of any object with `_onTimeout`.
 
-const { codeError, invalidArgType } = require("internal/errors");
+const { invalidArgType, outOfRange } = require("internal/errors");
 const { disarm, rearm } = require("internal/timers");
 const { emitWarning } = require("internal/warning");
 
@@ -19,8 +19,7 @@ function enroll(item, msecs) {
   warn("DEP0095", "timers.enroll() is deprecated. Please use setTimeout instead.");
   if (typeof msecs !== "number") throw invalidArgType("msecs", "number", msecs);
   if (!(msecs >= 0 && msecs < Infinity)) {
-    const message = `The value of "msecs" is out of range. It must be a non-negative finite number. Received ${msecs}`;
-    throw codeError(RangeError, "ERR_OUT_OF_RANGE", message);
+    throw outOfRange("msecs", "a non-negative finite number", msecs);
   }
   if (msecs > MAX_DELAY) {
     emitWarning(

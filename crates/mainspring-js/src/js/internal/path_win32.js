@@ -11,10 +11,15 @@ function lastSeparator(path, position) {
   return Math.max(path.lastIndexOf("/", position), path.lastIndexOf("\\", position));
 }
 
+// A share of a server.
+const shares = /^[\\/]{2}([^\\/]+)[\\/]+([^\\/]+)/;
+
 // The device (a drive, or a share of a server), where it ends, and whether a separator follows.
 function deviceOf(path) {
-  const share = /^[\\/]{2}([^\\/]+)[\\/]+([^\\/]+)/.exec(path);
+  const share = shares.exec(path);
   if (share !== null) {
+    // Names behind these are of devices, not of servers.
+    if (/^[.?]$/.test(share[1])) return { device: `\\\\${share[1]}`, end: 3, isAbsolute: true };
     return { device: `\\\\${share[1]}\\${share[2]}`, end: share[0].length, isAbsolute: true };
   }
   const device = /^[a-z]:/i.exec(path)?.[0] ?? "";
@@ -23,7 +28,7 @@ function deviceOf(path) {
 
 // How long the root is, with a separator behind it.
 function rootLength(path) {
-  const { end } = deviceOf(path);
+  const end = shares.exec(path)?.[0].length ?? drive(path);
   return separatorAt(path, end) ? end + 1 : end;
 }
 

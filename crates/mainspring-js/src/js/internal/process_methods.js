@@ -2,7 +2,9 @@
 
 // The members of `process` that few scripts use.
 
-const { codeError, invalidArgType, invalidArgValue, validateInteger, validateString } = require("internal/errors");
+const {
+  codeError, invalidArgType, invalidArgValue, validateInteger, validateObject, validateString,
+} = require("internal/errors");
 const { status } = require("internal/process");
 
 function versions(node) {
@@ -16,6 +18,14 @@ function memoryUsage() {
 memoryUsage.rss = function rss() {
   return host.rss();
 };
+
+function validateCpuTime(time, name) {
+  if (typeof time !== "number") throw invalidArgType(name, "number", time);
+  if (!(time >= 0 && time <= Number.MAX_SAFE_INTEGER)) {
+    const message = `The property '${name}' is invalid. Received ${time}`;
+    throw codeError(RangeError, "ERR_INVALID_ARG_VALUE", message);
+  }
+}
 
 function toMask(mask) {
   if (mask === undefined) return undefined;
@@ -52,8 +62,23 @@ const members = {
     if (pid != (pid | 0)) throw invalidArgType("pid", "number", pid);
     const number = typeof sig === "number" ? sig : require("internal/signals").number(sig || "SIGTERM");
     if (number === undefined) throw codeError(TypeError, "ERR_UNKNOWN_SIGNAL", `Unknown signal: ${sig}`);
-    host.kill(pid | 0, number);
+    // Scripts may have replaced it.
+    status.object._kill(pid | 0, number);
     return true;
+  },
+
+  _kill(pid, number) {
+    host.kill(pid, number);
+  },
+
+  // In microseconds: all of it, or since an earlier result.
+  cpuUsage(before) {
+    const [user, system] = host.cpuUsage();
+    if (!before) return { user, system };
+    validateObject(before, "prevValue");
+    validateCpuTime(before.user, "prevValue.user");
+    validateCpuTime(before.system, "prevValue.system");
+    return { user: user - before.user, system: system - before.system };
   },
 
   getuid: () => host.userIds()[0],

@@ -23,14 +23,14 @@ function describe(reason) {
   if (typeof reason === "function") return Function.prototype.toString.call(reason);
   if (typeof reason !== "object" || reason === null) return String(reason);
   const { constructor } = reason;
-  if (reason.toString === Object.prototype.toString && typeof constructor === "function" && constructor.name) {
-    return `#<${constructor.name}>`;
-  }
-  return Object.prototype.toString.call(reason);
+  const { toString } = Object.prototype;
+  const isNamed = typeof constructor === "function" && constructor.name;
+  return reason.toString === toString && isNamed ? `#<${constructor.name}>` : toString.call(reason);
 }
 
 function isErrorLike(reason) {
-  return typeof reason === "object" && reason !== null && (reason instanceof Error || Object.hasOwn(reason, "stack"));
+  if (typeof reason !== "object" || reason === null) return false;
+  return reason instanceof Error || Object.hasOwn(reason, "stack");
 }
 
 class UnhandledPromiseRejection extends Error {
@@ -38,8 +38,9 @@ class UnhandledPromiseRejection extends Error {
 
   constructor(reason) {
     super(
-      "This error originated either by throwing inside of an async function without a catch block, or by rejecting " +
-        `a promise which was not handled with .catch(). The promise rejected with the reason "${describe(reason)}".`,
+      "This error originated either by throwing inside of an async function without a catch block, or by " +
+        "rejecting a promise which was not handled with .catch(). The promise rejected with the reason " +
+        `"${describe(reason)}".`,
     );
   }
 

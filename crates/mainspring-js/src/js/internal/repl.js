@@ -13,8 +13,8 @@ const declared = new Set();
 
 const keywords = (
   "async await break case catch class const continue debugger default delete do else export extends false " +
-  "finally for function if import in instanceof let new null return static super switch this throw true try " +
-  "typeof undefined var void while with yield"
+  "finally for function if import in instanceof let new null return static super switch this throw true " +
+  "try typeof undefined var void while with yield"
 ).split(" ");
 const identifier = "[\\p{ID_Start}$_][\\p{ID_Continue}$]*";
 const wholeIdentifier = new RegExp(`^${identifier}$`, "u");
@@ -68,7 +68,7 @@ function report(error, source = undefined) {
     const line = source.split("\n")[at?.line - 1];
     if (line !== undefined) text = `${line}\n${" ".repeat(at.column - 1)}^\n\nUncaught ${error}`;
   }
-  const hint = error instanceof ReferenceError ? require("internal/absent").hint(error) : undefined;
+  const hint = require("internal/hints").hint(error);
   host.write(1, hint === undefined ? `${text}\n` : `${text}\n${hint}\n`);
 }
 

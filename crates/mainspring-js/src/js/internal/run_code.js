@@ -50,9 +50,10 @@ function needsAwait(code, name) {
 
 function refuseImports(code, name) {
   if (!/\b(?:import|export)\b/.test(code) || parses(code, name, false)) return;
-  if (!require("internal/cjs").isModuleSource(code)) return;
+  if (!host.hasModuleSyntax(code)) return;
   const error = new SyntaxError("Cannot use import statement outside a module: use import(), or a file");
-  error.stack = `${error}`;
+  const line = code.split("\n").findIndex((text) => /^\s*(?:import|export)\b/.test(text)) + 1;
+  error.stack = `${error}\n    at ${name}:${line || 1}:1`;
   throw error;
 }
 
@@ -65,7 +66,7 @@ function runCode(code, name, prints) {
   };
   if (!needsAwait(code, name)) {
     refuseImports(code, name);
-    print(host.runScript(code, name));
+    print(host.runLine(code, name, false));
     return;
   }
   let isSettled = false;

@@ -7,13 +7,13 @@ function runMain(path) {
   try {
     main = host.resolveMain(path);
   } catch (failure) {
-    throw require("internal/cjs").resolveError(failure);
+    throw require("internal/cjs_resolve").resolveError(failure);
   }
   if (main.format === "module") runModule(main.url);
   else require("internal/cjs").runMain(main.path);
 }
 
-// A module is evaluated in a job of its own. If it never comes to its end, the process says so by its exit code.
+// A module is evaluated in a job of its own. If it never comes to its end, the exit code says so.
 function runModule(url) {
   let isSettled = false;
   require("internal/process").setUnsettledCheck(() => !isSettled);
@@ -28,4 +28,9 @@ function runModule(url) {
   );
 }
 
-module.exports = { runMain, runModule };
+// Runs a source that is in no file as a module of the current directory.
+function runModuleSource(source, name) {
+  runModule(host.defineModule(`${host.cwd()}/${name}`, source));
+}
+
+module.exports = { runMain, runModule, runModuleSource };

@@ -4,6 +4,10 @@ const { Readable } = require("internal/net_readable");
 
 const CHUNK = 65536;
 
+function toBuffer({ buffer, byteOffset, length }) {
+  return require("buffer").Buffer.from(buffer, byteOffset, length);
+}
+
 // While a piece is being read, the loop stays alive.
 class Stdin extends Readable {
   constructor() {
@@ -22,7 +26,7 @@ class Stdin extends Readable {
       if (this.destroyed) return;
       if (error) this.destroy(error);
       else if (bytes.length === 0) this._pushEnd();
-      else if (this._push(require("buffer").Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))) this._read();
+      else if (this._push(toBuffer(bytes))) this._read();
     });
   }
 

@@ -30,7 +30,7 @@ class Stdio {
     if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
     const bytes = toBytes(chunk, encoding);
     let error = null;
-    if (this.writableEnded) error = writeAfterEnd();
+    if (this.writableEnded) error = codeError("ERR_STREAM_WRITE_AFTER_END", "write after end", Error);
     else {
       try {
         host.write(this.fd, bytes);
@@ -61,23 +61,24 @@ function nextTick(callback, ...args) {
   require("internal/task_queues").nextTick(callback, ...args);
 }
 
-function writeAfterEnd() {
-  return require("internal/errors").codeError(Error, "ERR_STREAM_WRITE_AFTER_END", "write after end");
+function codeError(code, message, Base = TypeError) {
+  return require("internal/errors").codeError(Base, code, message);
 }
 
 function toBytes(chunk, encoding) {
   if (typeof chunk === "string") {
     if (encoding === undefined || encoding === "utf8" || encoding === "utf-8") return chunk;
     const { Buffer } = require("buffer");
-    if (!Buffer.isEncoding(encoding)) {
-      throw require("internal/errors").codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
-    }
-    return Buffer.from(chunk, encoding);
+    if (Buffer.isEncoding(encoding)) return Buffer.from(chunk, encoding);
+    throw codeError("ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
   }
   if (chunk instanceof Uint8Array) return chunk;
-  if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  const { codeError, invalidArgType } = require("internal/errors");
-  if (chunk === null) throw codeError(TypeError, "ERR_STREAM_NULL_VALUES", "May not write null values to stream");
+  if (ArrayBuffer.isView(chunk)) {
+    const { buffer, byteOffset, byteLength } = chunk;
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  }
+  if (chunk === null) throw codeError("ERR_STREAM_NULL_VALUES", "May not write null values to stream");
+  const { invalidArgType } = require("internal/errors");
   throw invalidArgType("chunk", ["string", "Buffer", "TypedArray", "DataView"], chunk);
 }
 

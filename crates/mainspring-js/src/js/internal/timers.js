@@ -1,6 +1,6 @@
 "use strict";
 
-const { startTimer, clearTimer, resetTimer, refTimer, startImmediate, refImmediate } = host;
+const { startTimer, clearTimer, resetTimer, refTimer, startImmediate, refImmediate, now } = host;
 const clearHostImmediate = host.clearImmediate;
 const { htmlTimers } = host.options();
 
@@ -40,9 +40,11 @@ function untilDue(timer) {
   return nesting > 5 && ms < 4 ? 4 : ms;
 }
 
-function rearm(timer) {
-  if (timer._id > IDLE && resetTimer(timer._id, untilDue(timer))) return;
-  timer._id = startTimer(timer, untilDue(timer), timer._ref);
+// Has it run after its delay, of which so much has passed already.
+function rearm(timer, passed = 0) {
+  const ms = Math.max(untilDue(timer) - passed, 0);
+  if (timer._id > IDLE && resetTimer(timer._id, ms)) return;
+  timer._id = startTimer(timer, ms, timer._ref);
 }
 
 // What most timers have in common stands in the prototype, so that making one stays cheap.
@@ -139,16 +141,17 @@ function clearInterval(timer) {
 function runTimer(timer) {
   if (!timer._onTimeout) return release(timer);
   timer._id = RUNNING;
+  const began = timer._repeat ? Math.trunc(now()) : 0;
   if (htmlTimers) nesting = timer._nesting;
   try {
     const args = timer._timerArgs;
     if (args === undefined) timer._onTimeout();
     else timer._onTimeout(...args);
   } finally {
-    // Scripts may have made an interval of it, or no interval, by `_repeat`.
+    // Scripts may have made an interval of it, or no interval, by `_repeat`. The time of the callback counts.
     if (timer._repeat && timer._idleTimeout !== -1) {
       timer._idleTimeout = timer._repeat;
-      rearm(timer);
+      rearm(timer, began === 0 ? 0 : Math.trunc(now()) - began);
     } else if (timer._id === RUNNING) release(timer);
     nesting = 0;
   }

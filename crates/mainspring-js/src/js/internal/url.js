@@ -52,7 +52,6 @@ function tag(prototype, value) {
 
 // Shows items as inspect does those of a Map, on one line if they fit.
 function braced(name, items, options) {
-  if (items.length === 0) return `${name} {}`;
   const width = items.reduce((sum, item) => sum + item.replace(/\x1b\[\d+m/g, "").length + 2, -2);
   if (width <= options.breakLength) return `${name} { ${items.join(", ")} }`;
   return `${name} {\n  ${items.join(",\n  ")} }`;
@@ -234,6 +233,7 @@ class URLSearchParams {
   [inspectCustom](depth, options, inspect) {
     URLSearchParams.#check(this);
     if (typeof depth === "number" && depth < 0) return options.stylize("[Object]", "special");
+    if (this.#list.length === 0) return `${this.constructor.name} {}`;
     const shown = (text) => inspect(text, options);
     const items = this.#pairs().map(([name, value]) => `${shown(name)} => ${shown(value)}`);
     return braced(this.constructor.name, items, options);

@@ -43,6 +43,8 @@ function readAuthority(url, text, input) {
   if (port !== null && port[1] !== "") url.port = port[1];
   let hostname = (port === null ? hostPart : hostPart.slice(0, port.index)).toLowerCase();
   const isIPv6 = hostname.startsWith("[") && hostname.endsWith("]");
+  if (hostname.length > 255) hostname = "";
+  if (/[\x00#%/?@\\^|]/.test(hostname)) throw invalidUrl(input);
   if (!isIPv6 && /[^\x00-\x7f]/.test(hostname)) {
     hostname = host.urlDomain(hostname, false);
     if (hostname === "") throw invalidUrl(input);
@@ -118,4 +120,4 @@ function format(url) {
   return `${protocol}${authority}${pathname}${search.replaceAll("#", "%23")}${hash}`;
 }
 
-module.exports = { format, parse };
+module.exports = { Url, format, parse };

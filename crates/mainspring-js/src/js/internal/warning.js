@@ -49,7 +49,8 @@ function emitWarning(warning, type, code, ctor) {
 
 // A `process` that can have listeners has had `onWarning` as its first.
 function announce(warning) {
-  if (status.object !== undefined && Object.hasOwn(status.object, "_events")) status.object.emit("warning", warning);
+  const { object } = status;
+  if (object !== undefined && Object.hasOwn(object, "_events")) object.emit("warning", warning);
   else onWarning(warning);
 }
 

@@ -11,7 +11,8 @@ use rustix::net::{AddressFamily, RecvFlags, Shutdown, SocketAddrUnix, recv, send
 
 use super::socket::{self, QUIET};
 use super::{
-    Event, Handle, Net, Outcome, Owner, READ, address, id, number, number_or_error, refused, status,
+    Event, Handle, Net, Outcome, Owner, READ, address, id, number, number_or_error, refused, soon,
+    status,
 };
 use crate::ops::Args;
 use crate::{Host, OpError, Value};
@@ -150,15 +151,16 @@ impl Stream {
             Ok(bytes) if !bytes.is_empty() => bytes,
             end => return self.finish_reading(&net, cx, end.map(drop)),
         };
-        let is_last = self.is_shut.get() && bytes.len() < READ;
+        let is_short = bytes.len() < READ;
         net.emit(cx, self.id, Event::Data, bytes.into());
-        // When both sides have ended, nothing is left that would be worth a tick of its own.
-        if is_last
-            && self.is_reading.get()
-            && matches!(self.receive_part(&net), Ok(bytes) if bytes.is_empty())
-        {
+        // When both sides have ended, the end is not worth a tick of its own.
+        if self.is_shut.get() && is_short && self.is_reading.get() && self.is_at_end() {
             self.finish_reading(&net, cx, Ok(()));
         }
+    }
+
+    fn is_at_end(&self) -> bool {
+        matches!(recv(&self.socket, &mut [0], RecvFlags::PEEK), Ok((0, _)))
     }
 
     fn receive_part(&self, net: &Net) -> Result<Vec<u8>, Errno> {
@@ -235,14 +237,12 @@ fn start(
     if let Err(error) = waits {
         // Told later, as of any other connection that cannot be made.
         let owner = Rc::downgrade(&net);
-        let told = host.cx().submit_internal(move |cx| {
+        soon(host.cx(), move |cx| {
             let Some(net) = owner.upgrade() else { return };
             if net.stream(id).is_ok_and(|stream| stream.is_connecting.replace(false)) {
                 net.emit(cx, id, Event::Connected, status(Err(error)));
             }
         });
-        // If it is refused, the loop is at its end, and nobody is there to be told.
-        drop(told);
     }
     Ok(id)
 }
@@ -336,11 +336,11 @@ pub(super) fn written(host: &Host, mut args: Args<'_>) -> Outcome {
     Ok(number(stream.map_or(0, |stream| stream.written())))
 }
 
-/// `netShutdown(id)`: nothing is written any more. `Shut` follows in this tick, if it may.
+/// `netShutdown(id)`: nothing is written any more. `Shut` follows.
 pub(super) fn shutdown(host: &Host, mut args: Args<'_>) -> Outcome {
     let net = Rc::downgrade(&Net::of(host));
     let id = id(&mut args)?;
-    host.cx().set_immediate(move |cx| {
+    soon(host.cx(), move |cx| {
         let Some(net) = net.upgrade() else { return };
         // It may have been closed meanwhile.
         let Ok(stream) = net.stream(id) else { return };

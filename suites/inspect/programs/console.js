@@ -126,8 +126,6 @@ function attempt(call) {
   }
 }
 
-attempt(() => console.count(Symbol("s")));
-attempt(() => console.time(Symbol("s")));
 attempt(() => new Console());
 attempt(() => new Console({}));
 attempt(() => new Console({ stdout: {} }));

@@ -1,0 +1,75 @@
+//! Boa on the mainspring event loop: a second engine, by the same layer.
+
+mod convert;
+mod engine;
+mod jobs;
+mod natives;
+
+use std::rc::Rc;
+
+use boa_engine::JsValue;
+use mainspring::EventLoop;
+use mainspring_js::{Engine, Entry, Layer, Options};
+
+pub use engine::Boa;
+
+/// An engine that is joined to a loop.
+pub struct Script(Rc<Layer<Boa>>);
+
+impl Script {
+    /// Makes an engine, and gives it the globals.
+    ///
+    /// # Errors
+    ///
+    /// What the engine throws, as text.
+    pub fn new(event_loop: &EventLoop, options: Options) -> Result<Self, String> {
+        let layer = Layer::new(event_loop.cx(), options, |_| Boa::new())?;
+        let booted = layer.engine().enter(|context| natives::boot(context, &layer));
+        match booted {
+            Ok(()) => Ok(Self(layer)),
+            Err(thrown) => Err(layer.engine().explain(&thrown)),
+        }
+    }
+
+    /// Runs a script until it has ended, and gives its exit code.
+    ///
+    /// # Errors
+    ///
+    /// As for [`EventLoop::run_until_idle`].
+    pub fn run(
+        &self,
+        event_loop: &EventLoop,
+        source: &str,
+        name: &str,
+    ) -> Result<i32, mainspring::Error> {
+        let (layer, cx) = (&self.0, event_loop.cx());
+        layer.enter(cx, "main", |boa| {
+            boa.enter(|context| natives::run_script(context, source, name).map(drop))
+        });
+        event_loop.run_microtasks()?;
+        while layer.host().exit_code().is_none() {
+            event_loop.run_until_idle()?;
+            layer.enter(cx, "beforeExit", |boa| boa.call(Entry::BeforeExit, None));
+            event_loop.run_microtasks()?;
+            if !cx.is_alive() {
+                break;
+            }
+        }
+        if layer.host().exit_code().is_none() {
+            let mut code = JsValue::undefined();
+            layer.enter(cx, "exit", |boa| {
+                code = boa.call_exit()?;
+                Ok(())
+            });
+            event_loop.run_microtasks()?;
+            layer.exit(code.as_number().unwrap_or(0.0) as i32);
+        }
+        Ok(layer.host().exit_code().unwrap_or(0))
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        self.0.detach();
+    }
+}

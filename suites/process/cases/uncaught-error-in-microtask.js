@@ -1,5 +1,0 @@
-queueMicrotask(() => {
-  console.log("microtask");
-  throw new Error("microtask");
-});
-queueMicrotask(() => console.log("never"));

@@ -1,1 +1,0 @@
-setTimeout("not a function");

@@ -46,9 +46,6 @@ enum Arguments {
     Http(Common),
     /// Scripts, by the command and by Node: start-up, memory, timers, promises, node:net
     Js(Common),
-    /// Measures calls between JavaScript and Rust, in this process
-    #[command(hide = true)]
-    MeasureCrossing { calls: usize },
     /// Runs one workload with one peer, in this process
     #[command(hide = true)]
     Measure { peer: PeerName, workload: Workload, count: usize },
@@ -107,7 +104,6 @@ fn main() -> std::io::Result<()> {
         Arguments::Futures(common) => common.run(futures::futures)?,
         Arguments::Http(common) => common.run(http::http)?,
         Arguments::Js(common) => common.run(js::js)?,
-        Arguments::MeasureCrossing { calls } => js::crossing(calls),
         Arguments::MeasureFutures { peer, workload, size, rounds } => {
             futures::measure(peer, workload, size, rounds);
         }

@@ -123,4 +123,7 @@ async function main() {
   process.exit(passed === total && total > 0 ? 0 : 1);
 }
 
-main();
+main().catch((error) => {
+  console.log(error);
+  process.exit(1);
+});

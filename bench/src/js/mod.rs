@@ -11,8 +11,6 @@ use crate::process::Process;
 use crate::processors;
 use crate::table::{LIMIT, Table, progress, thousands};
 
-pub use self::crossing::crossing;
-
 /// A script that measures itself: it is told how often, and says how long one took in nanoseconds.
 struct Workload {
     title: &'static str,

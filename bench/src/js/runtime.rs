@@ -13,16 +13,23 @@ pub struct Runtime {
     command: Vec<String>,
 }
 
+/// Where the workspace of the command is.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 /// Those that there are: ours, built for this, and Node.
 pub fn all() -> Vec<Runtime> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let built = Command::new("cargo")
-        .args(["build", "--quiet", "--release", "--package", "mainspring-cli"])
-        .current_dir(&root)
-        .status()
-        .expect("cargo is there");
-    assert!(built.success(), "the command is built");
-    let ours = root.join("target/release/mainspring");
+    for what in [&["mainspring-cli"][..], &["mainspring-quickjs", "--example", "crossing"]] {
+        let built = Command::new("cargo")
+            .args(["build", "--quiet", "--release", "--package"])
+            .args(what)
+            .current_dir(root())
+            .status()
+            .expect("cargo is there");
+        assert!(built.success(), "{what:?} is built");
+    }
+    let ours = root().join("target/release/mainspring");
     let ours = ours.to_str().expect("a path that is text").to_owned();
     vec![
         Runtime { label: "mainspring", command: vec![ours, "run".into()] },

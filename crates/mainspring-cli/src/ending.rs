@@ -44,6 +44,11 @@ impl Ending {
     /// Says and writes what was asked for.
     pub(crate) fn report(&self) {
         if let Some(trace) = &self.trace {
+            // The one that ends it has not come to its own end.
+            let running = self.script.get().and_then(|script| script.host().observed());
+            if let Some((kind, began)) = running {
+                trace.add(kind, began, Instant::now());
+            }
             trace.finish();
         }
         if let Some(figures) = self.figures().filter(|_| self.wants_stats) {

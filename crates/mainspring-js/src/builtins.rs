@@ -137,6 +137,7 @@ builtins! {
     "timers/promises"
     "url"
     "util"
+    "util/types"
     "vm"
 }
 

@@ -132,6 +132,8 @@ pub(crate) struct Inner {
     pub(crate) deadline: Cell<Option<Instant>>,
     pub(crate) stats: Cell<Stats>,
     pub(crate) observer: RefCell<Option<Observer>>,
+    /// The callback that runs, and when it began, if somebody observes.
+    pub(crate) observed: Cell<Option<(&'static str, Instant)>>,
     /// The same for another thread.
     shown_deadline: OnceCell<Deadline>,
     /// Asks the layer.
@@ -150,6 +152,7 @@ impl Host {
             deadline: Cell::new(None),
             stats: Cell::new(Stats::default()),
             observer: RefCell::new(None),
+            observed: Cell::new(None),
             shown_deadline: OnceCell::new(),
             waiting: RefCell::new(None),
             offloaded: Cell::new(0),
@@ -208,6 +211,13 @@ impl Host {
     /// Has a function called after each callback of the script with its kind, and when it began and ended.
     pub fn set_observer(&self, observer: impl Fn(&'static str, Instant, Instant) + 'static) {
         self.0.observer.replace(Some(Rc::new(observer)));
+    }
+
+    /// The kind of the callback that runs, and when it began, if there is an
+    /// [observer](Self::set_observer): for the end of a script in the middle of a callback.
+    #[must_use]
+    pub fn observed(&self) -> Option<(&'static str, Instant)> {
+        self.0.observed.get()
     }
 
     /// What keeps the loop alive for the script, for a person to read: `2 timers`, `a server on 127.0.0.1:80`.

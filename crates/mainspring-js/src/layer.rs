@@ -257,21 +257,30 @@ impl<E: Engine> Layer<E> {
             return true;
         }
         self.start_clock();
-        let began = self.host.0.observer.borrow().is_some().then(Instant::now);
-        let result = call(&self.engine);
-        if let Some(began) = began {
-            let observer = self.host.0.observer.borrow().clone();
-            if let Some(observer) = observer {
-                observer(kind, began, Instant::now());
-            }
-        }
-        match result {
+        match self.observe(kind, call) {
             Ok(()) => true,
             Err(thrown) => {
                 self.deal_with(cx, thrown);
                 false
             }
         }
+    }
+
+    /// Calls the engine, and tells the observer.
+    fn observe<R>(&self, kind: &'static str, call: impl FnOnce(&E) -> R) -> R {
+        let inner = &self.host.0;
+        if inner.observer.borrow().is_none() {
+            return call(&self.engine);
+        }
+        let began = Instant::now();
+        inner.observed.set(Some((kind, began)));
+        let result = call(&self.engine);
+        inner.observed.set(None);
+        let observer = inner.observer.borrow().clone();
+        if let Some(observer) = observer {
+            observer(kind, began, Instant::now());
+        }
+        result
     }
 
     /// Calls the engine from outside the loop's callbacks, within the time of one, and gives what came of it.
@@ -421,21 +430,11 @@ impl<E: Engine> JobQueue for Layer<E> {
     }
 
     fn run_job(&self, cx: &Cx) -> Job {
-        if self.is_paused.get() || self.has_ended() {
+        if !self.has_jobs() {
             return Job::None;
         }
         self.start_clock();
-        let observed = self.host.0.observer.borrow().is_some();
-        let began = observed.then(Instant::now);
-        let run = self.engine.run_job();
-        if let Some(began) = began
-            && !matches!(run, JobRun::None)
-        {
-            let observer = self.host.0.observer.borrow().clone();
-            if let Some(observer) = observer {
-                observer("job", began, Instant::now());
-            }
-        }
+        let run = self.observe("job", Engine::run_job);
         match run {
             JobRun::None => return Job::None,
             JobRun::Fence => return Job::Fence,

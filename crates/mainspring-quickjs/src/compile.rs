@@ -81,9 +81,8 @@ pub(crate) fn raw(
     };
     let raw = ctx.as_raw().as_ptr();
     // SAFETY: the context is alive and entered; source and name end with a zero and live until the call returns.
-    let value = unsafe {
-        qjs::JS_Eval2(raw, source.as_ptr(), len as qjs::size_t, &raw mut options)
-    };
+    let value =
+        unsafe { qjs::JS_Eval2(raw, source.as_ptr(), len as qjs::size_t, &raw mut options) };
     // SAFETY: it looks at the tag of the value.
     if unsafe { qjs::JS_IsException(value) } { Err(rquickjs::Error::Exception) } else { Ok(value) }
 }

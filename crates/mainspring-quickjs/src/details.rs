@@ -38,15 +38,12 @@ fn class(value: &Value<'_>) -> u32 {
 }
 
 fn classes(ctx: &Ctx<'_>) -> Result<Classes> {
-    let samples: Vec<(String, Value, Option<String>)> = crate::compile::script(
-        ctx,
-        SAMPLES,
-        "mainspring:details",
-    )?
-    .get::<Vec<Array>>()?
-    .into_iter()
-    .map(|sample| Ok((sample.get(0)?, sample.get(1)?, sample.get(2)?)))
-    .collect::<Result<_>>()?;
+    let samples: Vec<(String, Value, Option<String>)> =
+        crate::compile::script(ctx, SAMPLES, "mainspring:details")?
+            .get::<Vec<Array>>()?
+            .into_iter()
+            .map(|sample| Ok((sample.get(0)?, sample.get(1)?, sample.get(2)?)))
+            .collect::<Result<_>>()?;
     let mut classes = Classes::new();
     for (name, sample, kind) in samples {
         classes.insert(class(&sample), (name, kind));
@@ -104,9 +101,8 @@ fn promise<'js>(ctx: &Ctx<'js>, array: &Array<'js>, value: &Value<'js>) -> Resul
     if state != "pending" {
         let raw = ctx.as_raw().as_ptr();
         // SAFETY: the context and the promise are alive; the result is ours.
-        let result = unsafe {
-            Value::from_raw(ctx.clone(), qjs::JS_PromiseResult(raw, value.as_raw()))
-        };
+        let result =
+            unsafe { Value::from_raw(ctx.clone(), qjs::JS_PromiseResult(raw, value.as_raw())) };
         array.set(2, result)?;
     }
     Ok(())

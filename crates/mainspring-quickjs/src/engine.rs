@@ -4,11 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use mainspring_js::{Engine, Entry, Host, JobRun, Layer, Limit, Origin, Thrown, Uncaught, Value};
-use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Object, Persistent, Runtime, qjs};
+use rquickjs::{
+    CatchResultExt, CaughtError, Context, Ctx, Function, Object, Persistent, Runtime, qjs,
+};
 
 use crate::convert;
 use crate::interrupt::Interrupt;
 use crate::memory::MemoryLimit;
+use crate::rejections::{Rejection, Rejections};
 
 /// A value that the loop holds, and the context that has to outlive it.
 pub(crate) struct Held {
@@ -56,19 +59,12 @@ impl Entries {
     }
 }
 
-/// A promise that was rejected without a handler, or handled late.
-struct Rejection {
-    promise: Persistent<rquickjs::Value<'static>>,
-    reason: Persistent<rquickjs::Value<'static>>,
-    is_handled: bool,
-}
-
 /// QuickJS, as an [`Engine`].
 ///
 /// What of the script is held comes first, so that it is let go of before the context.
 pub(crate) struct QuickJs {
     pub(crate) entries: RefCell<Entries>,
-    rejections: Rc<RefCell<Vec<Rejection>>>,
+    rejections: Rc<RefCell<Rejections>>,
     fence: Persistent<Function<'static>>,
     /// Set by the job that is a fence.
     is_fence: Rc<Cell<bool>>,
@@ -89,16 +85,12 @@ impl QuickJs {
         memory: Option<Rc<MemoryLimit>>,
     ) -> rquickjs::Result<Self> {
         let runtime = context.runtime().clone();
-        let rejections = Rc::new(RefCell::new(Vec::new()));
+        let rejections = Rc::<RefCell<Rejections>>::default();
         let tracked = Rc::downgrade(&rejections);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |ctx, promise, reason, is_handled| {
                 if let Some(rejections) = tracked.upgrade() {
-                    rejections.borrow_mut().push(Rejection {
-                        promise: Persistent::save(&ctx, promise),
-                        reason: Persistent::save(&ctx, reason),
-                        is_handled,
-                    });
+                    rejections.borrow_mut().track(&ctx, promise, reason, is_handled);
                 }
             },
         )));
@@ -278,10 +270,12 @@ impl Engine for QuickJs {
         match self.runtime.execute_pending_job() {
             Ok(false) => JobRun::None,
             Ok(true) if self.is_fence.replace(false) => JobRun::Fence,
+            // A module that is stopped while it is evaluated leaves nothing but a rejected promise.
+            Ok(true) if self.is_stopped.replace(false) => JobRun::Threw(Thrown::Interrupted),
             Ok(true) => JobRun::Ran,
-            Err(exception) => exception.0.with(|ctx| {
-                JobRun::Threw(self.thrown(&ctx, rquickjs::Error::Exception))
-            }),
+            Err(exception) => {
+                exception.0.with(|ctx| JobRun::Threw(self.thrown(&ctx, rquickjs::Error::Exception)))
+            }
         }
     }
 
@@ -297,15 +291,13 @@ impl Engine for QuickJs {
     }
 
     fn report_rejections(&self) -> Result<(), Thrown<Held>> {
-        let rejections = std::mem::take(&mut *self.rejections.borrow_mut());
+        let rejections = self.rejections.borrow_mut().take();
         let Some(function) = self.entries.borrow().rejections.clone() else {
             return self.first_rejection(rejections);
         };
         self.with(|ctx| {
             let list = rquickjs::Array::new(ctx.clone())?;
-            for (index, Rejection { promise, reason, is_handled }) in
-                rejections.into_iter().enumerate()
-            {
+            for (index, Rejection { promise, reason, is_handled }) in rejections.enumerate() {
                 let item = rquickjs::Array::new(ctx.clone())?;
                 item.set(0, promise)?;
                 item.set(1, reason)?;
@@ -319,8 +311,11 @@ impl Engine for QuickJs {
 
 impl QuickJs {
     /// Without anything in the script that knows better, the first rejection is an exception.
-    fn first_rejection(&self, rejections: Vec<Rejection>) -> Result<(), Thrown<Held>> {
-        match rejections.into_iter().find(|rejection| !rejection.is_handled) {
+    fn first_rejection(
+        &self,
+        mut rejections: impl Iterator<Item = Rejection>,
+    ) -> Result<(), Thrown<Held>> {
+        match rejections.find(|rejection| !rejection.is_handled) {
             Some(Rejection { reason, .. }) => {
                 Err(Thrown::Exception(Held { value: reason, _context: self.context.clone() }))
             }

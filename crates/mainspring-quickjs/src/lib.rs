@@ -34,6 +34,7 @@ mod module_record;
 mod modules;
 mod natives;
 mod promises;
+mod rejections;
 mod runtime;
 
 pub use error::Error;

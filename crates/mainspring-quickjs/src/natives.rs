@@ -281,11 +281,7 @@ pub fn engine_version() -> &'static str {
 }
 
 /// A function for an operation.
-fn operation<'js>(
-    ctx: &Ctx<'js>,
-    op: Op,
-    layer: &Rc<Layer<QuickJs>>,
-) -> Result<Function<'js>> {
+fn operation<'js>(ctx: &Ctx<'js>, op: Op, layer: &Rc<Layer<QuickJs>>) -> Result<Function<'js>> {
     let weak = Rc::downgrade(layer);
     Function::new(ctx.clone(), move |ctx: Ctx<'js>, values: Rest<Value<'js>>| {
         call_operation(&ctx, op, &weak, &values.0)

@@ -169,7 +169,10 @@ impl Reaction {
             let react = react.restore(ctx)?;
             let outcome: Array = react.call((handler, value.value.clone()))?;
             match outcome.get(0)? {
-                0 => Ok(LocalPromise::resolve(cx, Rc::new(layer.engine().hold(ctx, outcome.get(1)?)))),
+                0 => Ok(LocalPromise::resolve(
+                    cx,
+                    Rc::new(layer.engine().hold(ctx, outcome.get(1)?)),
+                )),
                 1 => Ok(Promises::of(&layer).get(ctx, outcome.get(1)?)?.promise),
                 _ => {
                     let reason = Rc::new(layer.engine().hold(ctx, outcome.get(1)?));

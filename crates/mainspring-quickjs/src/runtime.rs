@@ -28,7 +28,7 @@ pub struct Runtime {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// How many bytes the engine may allocate.
+    /// How many bytes the engine may allocate; at least a megabyte.
     pub memory: Option<usize>,
     /// How many bytes of the stack scripts may use; the engine's own default is 256 KiB, and ours 1 MiB less.
     pub stack: Option<usize>,
@@ -36,6 +36,9 @@ pub struct Limits {
 
 /// The stack of scripts, unless something else is said: what is safe on a thread of 2 MiB.
 const STACK: usize = 1 << 20;
+
+/// What an engine needs before any script runs, and some more: it does not survive a refusal then.
+const LEAST_MEMORY: usize = 1 << 20;
 
 /// Gives an engine of yours the globals of [`Options`], and joins its job queue to the loop.
 ///
@@ -103,8 +106,12 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// What the engine says.
+    /// If the limit is below a megabyte, which the engine itself needs; and what the engine says.
     pub fn with_limits(cx: &Cx, options: Options, limits: Limits) -> Result<Self, Error> {
+        if limits.memory.is_some_and(|memory| memory < LEAST_MEMORY) {
+            let text = format!("an engine needs at least {LEAST_MEMORY} bytes; allow more memory");
+            return Err(Error::Engine(text));
+        }
         memory::prepare();
         let memory = MemoryLimit::new(limits.memory);
         let runtime = rquickjs::Runtime::new_with_alloc(Counted(Rc::clone(&memory)))?;
@@ -151,10 +158,7 @@ impl Runtime {
     /// # Errors
     ///
     /// What the script threw, or what stopped it.
-    pub fn with<R>(
-        &self,
-        call: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<R>,
-    ) -> Result<R, Error> {
+    pub fn with<R>(&self, call: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<R>) -> Result<R, Error> {
         self.layer.timed(|engine| {
             engine.context().with(|ctx| call(&ctx).map_err(|error| Error::of(&ctx, engine, error)))
         })
@@ -280,7 +284,12 @@ fn boot<'js>(
     let host = natives::host(ctx, layer)?;
     let module = Object::new(ctx.clone())?;
     let nothing = rquickjs::Undefined;
-    natives::builtin(ctx, "internal/loader")?.call::<_, ()>((nothing, nothing, module.clone(), host))?;
+    natives::builtin(ctx, "internal/loader")?.call::<_, ()>((
+        nothing,
+        nothing,
+        module.clone(),
+        host,
+    ))?;
     let require: Function = module.get("exports")?;
     require.call::<_, ()>(("internal/bootstrap",))?;
     crate::modules::install(ctx, layer, &require)?;

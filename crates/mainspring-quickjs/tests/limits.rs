@@ -152,3 +152,13 @@ fn without_a_hook_a_limit_ends_the_script_with_a_message() {
     assert_eq!(script.run(&event_loop).unwrap(), 1);
     assert!(err.text().contains("longer than 50ms"), "{}", err.text());
 }
+
+// spec: JS-4
+#[test]
+fn a_limit_that_the_engine_cannot_live_with_is_refused() {
+    let event_loop = common::event_loop();
+    let limits = Limits { memory: Some(1), stack: None };
+    let options = mainspring_quickjs::Options::new();
+    let refused = mainspring_quickjs::Runtime::with_limits(event_loop.cx(), options, limits);
+    assert!(matches!(refused, Err(Error::Engine(text)) if text.contains("allow more memory")));
+}

@@ -1,6 +1,9 @@
 //! What scripts may import, as an embedder sees it.
 
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
 
 use mainspring::EventLoop;
 use mainspring_quickjs::{Global, Limits, Options, Output, Runtime};
@@ -147,7 +150,7 @@ fn a_long_chain_of_imports_is_loaded_or_refused() {
 fn a_module_that_needs_too_much_memory_is_stopped() {
     let files = Files::new(
         "memory",
-        &[("big.mjs", "export const all = []; for (;;) all.push('x'.repeat(999))")],
+        &[("big.mjs", "(() => { const all = []; for (;;) all.push('x'.repeat(999)) })()")],
     );
     let event_loop = event_loop();
     let limits = Limits { memory: Some(16 << 20), ..Limits::default() };
@@ -155,5 +158,23 @@ fn a_module_that_needs_too_much_memory_is_stopped() {
     let script = Runtime::with_limits(event_loop.cx(), options, limits).expect("an engine");
     script.start_file(&files.path("big.mjs"));
     script.run(&event_loop).expect("it runs to its end");
+    assert_eq!(script.with(|ctx| ctx.eval::<i32, _>("1 + 1")).ok(), Some(2));
+}
+
+// spec: JS-4
+#[test]
+fn a_module_that_runs_for_too_long_is_stopped() {
+    let files = Files::new("endless", &[("endless.mjs", "for (;;);")]);
+    let event_loop = event_loop();
+    let limits = Rc::new(Cell::new(0));
+    let count = Rc::clone(&limits);
+    let options = Options::new()
+        .callback_time(Duration::from_millis(20))
+        .on_limit(move |_, _| count.set(count.get() + 1))
+        .on_uncaught(|_, _| {});
+    let script = Runtime::new(event_loop.cx(), options).expect("an engine");
+    script.start_file(&files.path("endless.mjs"));
+    script.run(&event_loop).expect("it runs to its end");
+    assert_eq!(limits.get(), 1);
     assert_eq!(script.with(|ctx| ctx.eval::<i32, _>("1 + 1")).ok(), Some(2));
 }

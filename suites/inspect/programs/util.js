@@ -96,7 +96,8 @@ util.debuglog("foo", (logger) => console.log("ready", typeof logger))("with a ca
 
 const values = {
   number: 1, text: "a", null: null, undefined, true: true, symbol: Symbol("s"), plain: {}, array: [], fn() {},
-  date: new Date(), regexp: /x/, error: new Error(), typeError: new TypeError(), fakeError: Object.create(Error.prototype),
+  date: new Date(), regexp: /x/, error: new Error(), typeError: new TypeError(),
+  fakeError: Object.create(Error.prototype),
   map: new Map(), set: new Set(), weakMap: new WeakMap(), weakSet: new WeakSet(), weakRef: new WeakRef({}),
   mapIterator: new Map().keys(), setIterator: new Set().entries(), arrayIterator: [].keys(),
   buffer: new ArrayBuffer(1), shared: new SharedArrayBuffer(1), view: new DataView(new ArrayBuffer(1)),

@@ -195,7 +195,7 @@ function strict(...args) {
 for (const target of [assert, strict]) {
   Object.assign(target, methods, { strict });
   const define = (value) => {
-    const property = { value, writable: true, enumerable: true, configurable: true };
+    const property = { __proto__: null, value, writable: true, enumerable: true, configurable: true };
     Object.defineProperty(target, "AssertionError", property);
     return value;
   };

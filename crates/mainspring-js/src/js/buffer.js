@@ -431,9 +431,10 @@ const methods = {
 
   inspect(_depth, options) {
     const { inspect } = require("internal/inspect");
-    const items = [host.bytesToText(this.subarray(0, maxShown), "hex").replace(/..(?!$)/g, "$& ")];
+    let bytes = host.bytesToText(this.subarray(0, maxShown), "hex").replace(/..(?!$)/g, "$& ");
     const hidden = this.length - maxShown;
-    if (hidden > 0) items[0] += ` ... ${hidden} more byte${hidden > 1 ? "s" : ""}`;
+    if (hidden > 0) bytes += ` ... ${hidden} more byte${hidden > 1 ? "s" : ""}`;
+    const items = bytes === "" ? [] : [bytes];
     if (options && this.length <= MAX_SHOWN_WITH_PROPERTIES) {
       for (const key of Object.keys(this).slice(this.length)) {
         items.push(`${key}: ${inspect(this[key], { ...options, breakLength: Infinity, compact: true })}`);

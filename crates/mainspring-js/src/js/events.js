@@ -52,7 +52,7 @@ function warnOfLeak(emitter, type, count) {
 }
 
 function add(emitter, type, listener, prepend) {
-  validateFunction(listener, "listener");
+  if (typeof listener !== "function") validateFunction(listener, "listener");
   let events = emitter._events;
   if (events === undefined) {
     events = emitter._events = { __proto__: null };
@@ -146,17 +146,9 @@ function listenersOf(emitter, type, unwrapped) {
   return unwrapped ? unwrap(list) : list;
 }
 
-function removeAt(emitter, type, index) {
-  const events = emitter._events;
-  const list = events[type];
-  if (typeof list !== "function" && list.length > 1) {
-    list.splice(index, 1);
-    if (list.length === 1) events[type] = list[0];
-  } else if (--emitter._eventsCount === 0) {
-    emitter._events = { __proto__: null };
-  } else {
-    delete events[type];
-  }
+function removeType(emitter, type) {
+  if (--emitter._eventsCount === 0) emitter._events = { __proto__: null };
+  else delete emitter._events[type];
 }
 
 const methods = {
@@ -180,8 +172,9 @@ const methods = {
       const result = apply(handler, this, args);
       if (result != null) watch(this, result, type, args);
     } else {
-      for (const listener of handler.slice()) {
-        const result = apply(listener, this, args);
+      const list = handler.slice();
+      for (let index = 0; index < list.length; index++) {
+        const result = apply(list[index], this, args);
         if (result != null) watch(this, result, type, args);
       }
     }
@@ -204,13 +197,19 @@ const methods = {
     validateFunction(listener, "listener");
     const found = this._events?.[type];
     if (found === undefined) return this;
-    const list = typeof found === "function" ? [found] : found;
-    const index = list.findLastIndex((each) => each === listener || each.listener === listener);
-    if (index < 0) return this;
-    removeAt(this, type, index);
-    if (this._events.removeListener !== undefined) {
-      this.emit("removeListener", type, list === found ? listener : found.listener ?? listener);
+    let removed = listener;
+    if (typeof found === "function") {
+      if (found !== listener && found.listener !== listener) return this;
+      removed = found.listener ?? listener;
+      removeType(this, type);
+    } else {
+      let index = found.length - 1;
+      while (index >= 0 && found[index] !== listener && found[index].listener !== listener) index--;
+      if (index < 0) return this;
+      found.splice(index, 1);
+      if (found.length === 1) this._events[type] = found[0];
     }
+    if (this._events.removeListener !== undefined) this.emit("removeListener", type, removed);
     return this;
   },
   off: undefined,
@@ -219,13 +218,10 @@ const methods = {
     if (events === undefined) return this;
     const all = arguments.length === 0;
     if (events.removeListener === undefined) {
-      if (all || (events[type] !== undefined && this._eventsCount === 1)) {
+      if (all) {
         this._events = { __proto__: null };
         this._eventsCount = 0;
-      } else if (events[type] !== undefined) {
-        this._eventsCount--;
-        delete events[type];
-      }
+      } else if (events[type] !== undefined) removeType(this, type);
       return this;
     }
     if (all) {

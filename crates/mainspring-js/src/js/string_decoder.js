@@ -16,10 +16,9 @@ function utf8Tail(bytes) {
 }
 
 function utf16Tail(bytes) {
-  const odd = bytes.length % 2;
-  const high = bytes[bytes.length - odd - 1];
-  if (high >= 0xd8 && high <= 0xdb) return [odd + 2, 4];
-  return [odd, odd * 2];
+  if (bytes.length % 2 === 1) return [1, 2];
+  const high = bytes.at(-1);
+  return high >= 0xd8 && high <= 0xdb ? [2, 4] : [0, 0];
 }
 
 function base64Tail(bytes) {

@@ -9,6 +9,7 @@ use crate::{BUILTINS, Global, Host, OpError, Value, scan};
 pub(crate) const OPS: &[(&str, Op)] = &[
     ("builtinNames", builtin_names),
     ("hasModuleSyntax", has_module_syntax),
+    ("moduleFormat", module_format),
     ("packageOf", package_of),
     ("readSource", read_source),
     ("resolveMain", resolve_main),
@@ -27,6 +28,22 @@ fn builtin_names(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
 /// `hasModuleSyntax(source)`
 fn has_module_syntax(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     Ok(scan::syntax(&args.string(0)?).module.into())
+}
+
+/// `moduleFormat(path)`: how `require` has to read a file.
+fn module_format(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
+    let target = Target::File { path: args.string(0)?.into(), suffix: String::new() };
+    Resolver::of(host).format(&target, Kind::Require).map(|format| name(format).into())
+}
+
+fn name(format: Format) -> &'static str {
+    match format {
+        Format::CommonJs => "commonjs",
+        Format::Module => "module",
+        Format::Json => "json",
+        Format::Builtin => "builtin",
+        Format::Unsaid => "unsaid",
+    }
 }
 
 /// `packageOf(url)`: the `package.json` that makes a file a module by its `type`.
@@ -73,15 +90,12 @@ fn described(target: &Target, format: Format) -> Value {
         Target::Builtin(name) => name.clone(),
         Target::Data(url) => url.clone(),
     };
-    let format = match format {
-        Format::CommonJs => "commonjs",
-        Format::Module => "module",
-        Format::Json => "json",
-        Format::Builtin => "builtin",
-        Format::Unsaid => "unsaid",
-    };
     let url = target.url();
-    Value::object([("path", Value::from(path)), ("format", format.into()), ("url", url.into())])
+    Value::object([
+        ("path", Value::from(path)),
+        ("format", name(format).into()),
+        ("url", url.into()),
+    ])
 }
 
 /// `sourceLine(file, line)`: a line of a source, given by path or URL, if it can be read.

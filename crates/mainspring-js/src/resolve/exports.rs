@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
+use super::errors::{error, type_error};
 use super::package::Package;
-use super::{Kind, Resolver, Target, error, is_url, type_error};
+use super::paths::{is_url, percent_decode};
+use super::{Kind, Resolver, Target};
 use crate::OpError;
 
 /// Who asks, for which field of which package.
@@ -206,7 +208,7 @@ impl<'a> Lookup<'a> {
             ));
         }
         let inside = filled.strip_prefix("./").unwrap_or(&filled);
-        Ok(Found::File(self.package.dir().join(super::percent_decode(inside))))
+        Ok(Found::File(self.package.dir().join(percent_decode(inside))))
     }
 
     fn field(&self) -> &'static str {
@@ -265,7 +267,7 @@ fn is_index(key: &str) -> bool {
 /// Whether a path goes up, stays, or enters `node_modules`, plainly or percent-encoded.
 fn has_forbidden_segment(path: &str) -> bool {
     path.split(['/', '\\']).any(|segment| {
-        let segment = super::percent_decode(segment).to_ascii_lowercase();
+        let segment = percent_decode(segment).to_ascii_lowercase();
         matches!(segment.as_str(), "." | ".." | "node_modules")
     })
 }

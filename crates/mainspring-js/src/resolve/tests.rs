@@ -1,5 +1,6 @@
 //! What is expected here is what Node 20 does with the same files.
 
+use super::data::data_text;
 use super::*;
 
 /// Files below a directory of their own, which goes with the value.

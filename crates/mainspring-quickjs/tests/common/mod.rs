@@ -1,5 +1,5 @@
 //! What the tests of this crate share.
-#![allow(dead_code, reason = "not every test uses all of it")]
+#![allow(dead_code, unreachable_pub, reason = "not every test uses all of it")]
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -49,8 +49,11 @@ class AbortSignal extends EventTarget {
   static {
     isAbortSignal = (value) => isObject(value) && #state in value;
     stateOf = (value) => {
-      if (!isAbortSignal(value)) throw invalidThis("AbortSignal");
-      return value.#state;
+      try {
+        return value.#state;
+      } catch {
+        throw invalidThis("AbortSignal");
+      }
     };
   }
 
@@ -156,14 +159,15 @@ function dependentOn(signals) {
 function onListening(signal, type, listening) {
   const { aborted, sources } = stateOf(signal);
   if (type !== "abort" || aborted) return;
-  for (const source of sources ?? []) {
+  updateAwaited(signal);
+  if (sources === undefined) return;
+  for (const source of sources) {
     const state = stateOf(source);
     state.heard ??= new Set();
     if (listening) state.heard.add(signal);
     else state.heard.delete(signal);
     updateAwaited(source);
   }
-  updateAwaited(signal);
 }
 
 function updateAwaited(signal) {
@@ -177,31 +181,40 @@ function markAborted(signal, reason) {
   const state = stateOf(signal);
   state.aborted = true;
   state.reason = reason;
-  for (const source of state.sources ?? []) {
+  updateAwaited(signal);
+  if (state.sources === undefined) return;
+  for (const source of state.sources) {
     stateOf(source).heard?.delete(signal);
     updateAwaited(source);
   }
   state.sources = undefined;
-  updateAwaited(signal);
 }
 
 function abort(signal, reason) {
   const state = stateOf(signal);
   if (state.aborted) return;
-  // All are marked before the first event is fired.
-  const dependents = state.dependents?.live().filter((dependent) => !stateOf(dependent).aborted) ?? [];
+  markAborted(signal, reason);
+  if (state.dependents === undefined) {
+    runAbortSteps(signal);
+    return;
+  }
+  const dependents = state.dependents.live().filter((dependent) => !stateOf(dependent).aborted);
   state.dependents = undefined;
-  for (const each of [signal, ...dependents]) markAborted(each, reason);
-  for (const each of [signal, ...dependents]) runAbortSteps(each);
+  // All are marked before the first event is fired.
+  for (const dependent of dependents) markAborted(dependent, reason);
+  runAbortSteps(signal);
+  for (const dependent of dependents) runAbortSteps(dependent);
 }
 
 function runAbortSteps(signal) {
   const state = stateOf(signal);
   const { removals } = state;
-  state.removals = undefined;
-  for (const entry of removals?.live() ?? []) {
-    const target = entry.target.deref();
-    if (target !== undefined) remove(target, entry);
+  if (removals !== undefined) {
+    state.removals = undefined;
+    for (const entry of removals.live()) {
+      const target = entry.target.deref();
+      if (target !== undefined) remove(target, entry);
+    }
   }
   fireTrusted(signal, "abort");
 }

@@ -99,7 +99,10 @@ function checkByFunction(fn, actual, expected, message) {
     failsWith(fn, actual, expected, message, () => {
       const text = `The error is expected to be an instance of "${expected.name}". Received `;
       if (!isError(actual)) return `${text}"${inspect(actual, { depth: -1 })}"`;
-      return `${text}"${actual.name}"\n\nError message:\n\n${actual.message}`;
+      const name = actual.constructor?.name || actual.name;
+      const isSameName = name === expected.name;
+      const found = isSameName ? "an error with identical name but a different prototype." : `"${name}"`;
+      return `${text}${found}\n\nError message:\n\n${actual.message}`;
     });
   }
   const result = Reflect.apply(expected, {}, [actual]);

@@ -191,7 +191,7 @@ function otherMessage(actual, expected, operator) {
 // An error without its stack, which would only hide what differs.
 function withoutStack(error) {
   const copy = Object.assign(Object.create(Object.getPrototypeOf(error)), error);
-  return Object.defineProperty(copy, "message", { value: error.message });
+  return Object.defineProperty(copy, "message", { __proto__: null, value: error.message });
 }
 
 function describe(actual, expected, operator, message) {
@@ -223,6 +223,7 @@ class AssertionError extends Error {
     super(describe(actual, expected, operator, message));
     this.generatedMessage = !message;
     Object.defineProperty(this, "name", {
+      __proto__: null,
       value: "AssertionError [ERR_ASSERTION]",
       enumerable: false,
       writable: true,
@@ -235,7 +236,7 @@ class AssertionError extends Error {
     Error.captureStackTrace(this, stackStartFn || stackStartFunction);
     // The stack is fixed while the name has the code in it.
     const { stack } = this;
-    Object.defineProperty(this, "stack", { value: stack, writable: true, configurable: true });
+    Object.defineProperty(this, "stack", { __proto__: null, value: stack, writable: true, configurable: true });
     this.name = "AssertionError";
   }
 

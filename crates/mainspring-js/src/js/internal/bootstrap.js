@@ -30,6 +30,27 @@ function lazy(names, load) {
   }
 }
 
+// Node has these two as accessors, also after they were set.
+function accessor(name, load) {
+  let value;
+  let isKnown = false;
+  Object.defineProperty(globalThis, name, {
+    get() {
+      if (!isKnown) {
+        value = load();
+        isKnown = true;
+      }
+      return value;
+    },
+    set(other) {
+      value = other;
+      isKnown = true;
+    },
+    enumerable: false,
+    configurable: true,
+  });
+}
+
 define("global", globalThis);
 Object.defineProperty(globalThis, Symbol.toStringTag, {
   value: "global",
@@ -55,7 +76,7 @@ if (globals.timers) {
   show("queueMicrotask", tasks.queueMicrotask);
 }
 if (globals.console) lazy(["console"], () => ({ console: require("console") }));
-if (globals.process) lazy(["process"], () => ({ process: require("process") }));
+if (globals.process) accessor("process", () => require("process"));
 if (globals.events) {
   lazy(["Event", "CustomEvent", "EventTarget"], () => require("internal/event_target"));
   lazy(["DOMException"], () => require("internal/dom_exception"));
@@ -74,7 +95,7 @@ if (globals.structuredClone) lazy(["structuredClone"], () => require("internal/s
 if (globals.encoding) {
   lazy(["TextEncoder", "TextDecoder"], () => require("internal/encoding"));
   lazy(["atob", "btoa"], () => require("internal/base64"));
-  lazy(["Buffer"], () => require("buffer"));
+  accessor("Buffer", () => require("buffer").Buffer);
 }
 if (globals.url) lazy(["URL", "URLSearchParams"], () => require("internal/url"));
 if (globals.crypto) lazy(["crypto", "Crypto"], () => require("internal/crypto"));

@@ -107,7 +107,7 @@ Module._nodeModulePaths = nodeModulePaths;
 Module._extensions = {
   __proto__: null,
   ".js"(module, filename) {
-    const { format } = resolve(filename);
+    const format = host.moduleFormat(filename);
     if (format === "module") requireModule(module, filename);
     else compile(module, host.readSource(filename), filename, format === "unsaid");
   },

@@ -67,6 +67,7 @@ class Comparison {
     if (this.strict && getPrototypeOf(a) !== getPrototypeOf(b)) return false;
     const tag = Object.prototype.toString.call(a);
     if (tag !== Object.prototype.toString.call(b)) return false;
+    if (tag === "[object URL]" && a.href !== b.href) return false;
     const isPlain = tag === "[object Object]";
     const kind = isPlain ? undefined : kindOf(a);
     if (!isPlain && kind !== kindOf(b)) return false;

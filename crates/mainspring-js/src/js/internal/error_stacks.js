@@ -1,13 +1,14 @@
 "use strict";
 
-// The engine's stacks are frames alone; Node's begin with the error. The text is made when it is first read, as
-// in Node: until then a constructor may still change the name.
+// The engine's stacks are frames alone; Node's begin with the error. The text is made when it is first read, as in
+// Node: until then a constructor may still change the name.
 
 const inherited = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
 const capture = Error.captureStackTrace;
 
 function fix(object, value) {
-  Object.defineProperty(object, "stack", { value, writable: true, enumerable: false, configurable: true });
+  const property = { __proto__: null, value, writable: true, enumerable: false, configurable: true };
+  Object.defineProperty(object, "stack", property);
 }
 
 function withHead(error, frames) {
@@ -26,7 +27,7 @@ if (inherited?.get) {
   Object.defineProperty(Error.prototype, "stack", {
     get() {
       // An object may have an error as its prototype.
-      for (let error = this; error !== null && typeof error === "object"; error = Object.getPrototypeOf(error)) {
+      for (let error = this; typeof error === "object" && error; error = Object.getPrototypeOf(error)) {
         const frames = inherited.get.call(error);
         if (frames === undefined) continue;
         const stack = withHead(error, frames);
@@ -47,6 +48,7 @@ function captureStackTrace(object, constructorOpt) {
   capture?.(object, typeof constructorOpt === "function" ? constructorOpt : captureStackTrace);
   const frames = Object.getOwnPropertyDescriptor(object, "stack")?.value ?? "";
   Object.defineProperty(object, "stack", {
+    __proto__: null,
     get() {
       const stack = withHead(object, frames);
       if (!Object.isFrozen(object)) fix(object, stack);

@@ -32,8 +32,11 @@ class Event {
   static {
     isEvent = (value) => isObject(value) && #state in value;
     stateOf = (value) => {
-      if (!isEvent(value)) throw invalidThis("Event");
-      return value.#state;
+      try {
+        return value.#state;
+      } catch {
+        throw invalidThis("Event");
+      }
     };
     trustedOf = Object.getOwnPropertyDescriptor(Event.prototype, "isTrusted");
     trustedOf.enumerable = true;
@@ -51,13 +54,11 @@ class Event {
       composed: Boolean(init?.composed),
       timeStamp: host.now(),
       target: null,
-      currentTarget: null,
-      phase: NONE,
+      currentTarget: null, // not null as long as it is dispatched
       trusted: false,
       canceled: false,
       stopped: false,
       stoppedAtOnce: false,
-      dispatched: false,
       passive: false,
     };
     // Unforgeable attributes are own properties.
@@ -86,7 +87,7 @@ class Event {
   }
 
   get eventPhase() {
-    return stateOf(this).phase;
+    return stateOf(this).currentTarget === null ? NONE : AT_TARGET;
   }
 
   stopPropagation() {
@@ -150,7 +151,7 @@ class Event {
     const state = stateOf(this);
     if (arguments.length === 0) throw missingArgs("type");
     const text = `${type}`;
-    if (state.dispatched) return;
+    if (state.currentTarget !== null) return;
     Object.assign(state, {
       type: text,
       bubbles: Boolean(bubbles),
@@ -196,7 +197,7 @@ class CustomEvent extends Event {
     if (!isObject(this) || !(#detail in this)) throw invalidThis("CustomEvent");
     if (arguments.length === 0) throw missingArgs("type");
     this.initEvent(type, bubbles, cancelable);
-    if (!stateOf(this).dispatched) this.#detail = detail;
+    if (stateOf(this).currentTarget === null) this.#detail = detail;
   }
 }
 
@@ -211,37 +212,27 @@ function captureOf(options) {
   return Boolean(isObject(options) ? options.capture : options);
 }
 
-let dispatch;
 let isEventTarget;
 let slotsOf;
 
 class EventTarget {
-  #slots = { lists: undefined, handlers: undefined, limit: undefined, warned: false, onListening: undefined };
+  #slots = {
+    lists: undefined, // of the entries by type, each replaced when it changes: a dispatch goes on with its own
+    captures: false, // whether there may be listeners that capture
+    handlers: undefined,
+    limit: undefined,
+    warned: false,
+    onListening: undefined,
+  };
 
   static {
     isEventTarget = (value) => isObject(value) && #slots in value;
     slotsOf = (value) => {
-      if (!isEventTarget(value)) throw invalidThis("EventTarget");
-      return value.#slots;
-    };
-
-    dispatch = (target, event) => {
-      const state = stateOf(event);
-      const { lists } = target.#slots;
-      state.target = target;
-      if (lists?.has(state.type)) {
-        state.dispatched = true;
-        state.currentTarget = target;
-        state.phase = AT_TARGET;
-        invoke(target, lists.get(state.type), event, state, true);
-        invoke(target, lists.get(state.type), event, state, false);
-        state.phase = NONE;
-        state.currentTarget = null;
-        state.dispatched = false;
+      try {
+        return value.#slots;
+      } catch {
+        throw invalidThis("EventTarget");
       }
-      state.stopped = false;
-      state.stoppedAtOnce = false;
-      return !state.canceled;
     };
   }
 
@@ -274,21 +265,24 @@ class EventTarget {
     if (arguments.length < 2) throw missingArgs("type", "listener");
     const text = `${type}`;
     validateListener(listener);
-    const entry = find(lists?.get(text), listener, captureOf(options));
+    const capture = captureOf(options);
+    const list = lists?.get(text);
+    const entry = list && find(list, listener, capture);
     if (entry !== undefined) remove(this, entry);
   }
 
   dispatchEvent(event) {
-    slotsOf(this);
+    const slots = slotsOf(this);
     if (arguments.length === 0) throw missingArgs("event");
     if (!isEvent(event)) throw invalidArgType("event", "Event", event);
     const state = stateOf(event);
-    if (state.dispatched) {
+    if (state.currentTarget !== null) {
       const { DOMException } = require("internal/dom_exception");
       throw new DOMException(`The event "${state.type}" is already being dispatched`, "InvalidStateError");
     }
     state.trusted = false;
-    return dispatch(this, event);
+    dispatch(this, slots, event, state);
+    return !state.canceled;
   }
 
   [inspectCustom](depth, options, inspect) {
@@ -314,13 +308,32 @@ function newEntry(type, listener, capture) {
 }
 
 function find(list, listener, capture) {
-  return list?.find((entry) => entry.listener === listener && entry.capture === capture && !entry.isHandler);
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index];
+    if (entry.listener === listener && entry.capture === capture && !entry.isHandler) return entry;
+  }
+  return undefined;
+}
+
+function dispatch(target, slots, event, state) {
+  const { captures, lists } = slots;
+  const { type } = state;
+  const list = lists?.get(type);
+  state.target = target;
+  if (list !== undefined) {
+    state.currentTarget = target;
+    if (captures) invoke(target, list, event, state, true);
+    invoke(target, captures ? lists.get(type) ?? [] : list, event, state, false);
+    state.currentTarget = null;
+  }
+  state.stopped = false;
+  state.stoppedAtOnce = false;
 }
 
 function invoke(target, list, event, state, capture) {
-  if (list === undefined) return;
   const { stopped } = state;
-  for (const entry of list.slice()) {
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index];
     if (entry.removed || entry.capture !== capture) continue;
     if ((stopped || state.stoppedAtOnce) && !entry.resists) continue;
     if (entry.once) remove(target, entry);
@@ -350,6 +363,7 @@ function add(target, entry) {
   const slots = slotsOf(target);
   const { type } = entry;
   slots.lists ??= new Map();
+  if (entry.capture) slots.captures = true;
   const list = slots.lists.get(type);
   if (list === undefined) {
     slots.lists.set(type, [entry]);
@@ -357,7 +371,8 @@ function add(target, entry) {
     return true;
   }
   if (!entry.isHandler && find(list, entry.listener, entry.capture) !== undefined) return false;
-  const count = list.push(entry);
+  slots.lists.set(type, list.concat(entry));
+  const count = list.length + 1;
   const limit = slots.limit ?? require("events").defaultMaxListeners;
   if (limit > 0 && count > limit && !slots.warned) {
     slots.warned = true;
@@ -376,7 +391,7 @@ function remove(target, entry) {
   const slots = slotsOf(target);
   const list = slots.lists.get(entry.type);
   if (list.length > 1) {
-    list.splice(list.indexOf(entry), 1);
+    slots.lists.set(entry.type, list.filter((other) => other !== entry));
   } else {
     slots.lists.delete(entry.type);
     slots.onListening?.(target, entry.type, false);
@@ -389,10 +404,12 @@ function warn(name, message, properties) {
 
 // Dispatches an event that does not come from a script.
 function fireTrusted(target, type) {
-  if (!slotsOf(target).lists?.has(type)) return;
+  const slots = slotsOf(target);
+  if (!slots.lists?.has(type)) return;
   const event = new Event(type);
-  stateOf(event).trusted = true;
-  dispatch(target, event);
+  const state = stateOf(event);
+  state.trusted = true;
+  dispatch(target, slots, event, state);
 }
 
 // Defines the attribute `on<name>`. What is set keeps its place among the listeners when it is replaced.

@@ -303,7 +303,7 @@ function kindOf(value, name, found) {
   if (kind === "TypedArray" || /^(Map|Set)(Iterator)?$/.test(kind)) return kind;
   if (typeof value === "function") return "Function";
   if (name === "Object") return kind === "Arguments" ? kind : "Object";
-  if (kind !== undefined && kind !== "Arguments" && (hasOwn(kinds, kind) || rareKinds.has(kind))) return kind;
+  if (rareKinds.has(kind) || (kind !== "Arguments" && hasOwn(kinds, kind))) return kind;
   return isInstance(value, Error) ? "Error" : "Object";
 }
 

@@ -21,6 +21,7 @@ let linkedParams;
 let readQuery;
 
 function text(value) {
+  if (typeof value === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
   return `${value}`.toWellFormed();
 }
 

@@ -43,6 +43,12 @@ function readAuthority(url, text, input) {
   if (port !== null && port[1] !== "") url.port = port[1];
   let hostname = (port === null ? hostPart : hostPart.slice(0, port.index)).toLowerCase();
   const isIPv6 = hostname.startsWith("[") && hostname.endsWith("]");
+  // A colon without a port belongs to the path.
+  let colon = "";
+  if (!isIPv6 && hostname.includes(":")) {
+    colon = `/${hostname.slice(hostname.indexOf(":"))}`;
+    hostname = hostname.slice(0, hostname.indexOf(":"));
+  }
   if (hostname.length > 255) hostname = "";
   if (/[\x00#%/?@\\^|]/.test(hostname)) throw invalidUrl(input);
   if (!isIPv6 && /[^\x00-\x7f]/.test(hostname)) {
@@ -51,15 +57,14 @@ function readAuthority(url, text, input) {
   }
   url.host = url.port === null ? hostname : `${hostname}:${url.port}`;
   url.hostname = isIPv6 ? hostname.slice(1, -1) : hostname;
-  const rest = (invalid < 0 ? "" : given.slice(invalid)) + (end < 0 ? "" : text.slice(end));
-  return rest !== "" && !/^[/?#]/.test(rest) ? `/${rest}` : rest;
+  return colon + (invalid < 0 ? "" : given.slice(invalid)) + (end < 0 ? "" : text.slice(end));
 }
 
 function parse(input, parseQueryString, slashesDenoteHost) {
   if (input instanceof Url) return input;
   validateString(input, "url");
   const url = new Url();
-  let rest = input.trim();
+  let rest = input.replace(/^[\x00-\x20\xa0\ufeff]+|[\x00-\x20\xa0\ufeff]+$|[\t\r\n]/g, "");
   // Backslashes are slashes, up to the query.
   rest = rest.replace(/^[^?#]*/, (start) => start.replaceAll("\\", "/"));
   const protocol = /^[a-z0-9.+-]+:/i.exec(rest)?.[0];
@@ -68,7 +73,8 @@ function parse(input, parseQueryString, slashesDenoteHost) {
     rest = rest.slice(protocol.length);
   }
   const isScript = url.protocol === "javascript:";
-  if (rest.startsWith("//") && !isScript && (protocol !== undefined || slashesDenoteHost)) {
+  const hasHost = protocol !== undefined || slashesDenoteHost || /^\/\/[^@/]+@[^@/]+/.test(rest);
+  if (rest.startsWith("//") && !isScript && hasHost) {
     url.slashes = true;
     rest = rest.slice(2);
   }
@@ -81,11 +87,8 @@ function parse(input, parseQueryString, slashesDenoteHost) {
   if (search !== undefined) {
     url.search = search;
     url.query = search.slice(1);
-  } else if (parseQueryString) {
-    url.search = "";
-    url.query = "";
-  }
-  if (parseQueryString) url.query = require("querystring").parse(url.query);
+  } else if (parseQueryString && !/^\/\/?(?!\/)[^#@\s]*$/.test(input)) url.search = "";
+  if (parseQueryString) url.query = require("querystring").parse(url.query ?? "");
   if (pathname !== "") url.pathname = pathname;
   else if (slashed.has(url.protocol) && url.hostname) url.pathname = "/";
   if (url.pathname || url.search) url.path = `${url.pathname ?? ""}${url.search ?? ""}`;

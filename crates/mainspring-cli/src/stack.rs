@@ -5,7 +5,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::units::Bytes;
 
 /// What a script may use, unless something else is said: some ten thousand calls, each within the other.
-const STACK: usize = 6 << 20;
+const STACK: usize = 13 << 19;
 
 /// What is left for the operations that a script calls when it has used all of that.
 const RESERVE: usize = 1 << 20;

@@ -54,6 +54,7 @@ builtins! {
     "internal/assert_throws"
     "internal/assertion_error"
     "internal/base64"
+    "internal/blob"
     "internal/bootstrap"
     "internal/buffer_numbers"
     "internal/cjs"

@@ -35,7 +35,7 @@ pub enum Global {
     Performance,
     /// `structuredClone`.
     StructuredClone,
-    /// `TextEncoder`, `TextDecoder`, `atob`, `btoa` and `Buffer`.
+    /// `TextEncoder`, `TextDecoder`, `atob`, `btoa`, `Blob`, `File` and `Buffer`.
     Encoding,
     /// `URL` and `URLSearchParams`.
     Url,

@@ -102,7 +102,7 @@ impl Record {
             let module = qjs::JS_MKPTR(qjs::JS_TAG_MODULE, self.0.as_ptr().cast());
             qjs::JS_EvalFunction(raw, qjs::JS_DupValue(raw, module))
         };
-        Promise::from_value(owned(ctx, value)?).map_err(Into::into)
+        Promise::from_value(owned(ctx, value)?)
     }
 
     /// The object with the exports, as `import * as` has it.

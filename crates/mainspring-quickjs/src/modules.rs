@@ -25,8 +25,6 @@ use crate::module_record::{self, Loader, Record};
 use crate::natives::alive;
 use crate::{compile, convert};
 
-type Kept<T> = Persistent<T>;
-
 /// How many frames are looked at for modules that are running.
 const FRAMES: isize = 256;
 
@@ -40,11 +38,11 @@ struct Node {
     /// What it imports: the specifier and the URL.
     requests: Vec<(String, String)>,
     /// Why it cannot be had.
-    failure: Option<Kept<Value<'static>>>,
+    failure: Option<Persistent<Value<'static>>>,
     /// The names of the exports, if it has no source of its own kind.
     names: Vec<String>,
     /// The exports of it, if they are known before it is evaluated.
-    values: Option<Kept<Array<'static>>>,
+    values: Option<Persistent<Array<'static>>>,
     is_evaluated: bool,
 }
 
@@ -60,7 +58,7 @@ struct State {
     /// Roots of graphs that are being evaluated.
     roots: Cell<usize>,
     /// The `require` of what is built in.
-    require: RefCell<Option<Kept<Function<'static>>>>,
+    require: RefCell<Option<Persistent<Function<'static>>>>,
 }
 
 /// The layer of the scripts of a context.
@@ -137,7 +135,7 @@ impl Loader for Modules {
             }
             return Ok(url);
         }
-        let url = found.or_else(|_| self.note_failure(ctx))?;
+        let url = found?;
         let request = (specifier.to_owned(), url.clone());
         self.node_mut(base, |node| node.requests.push(request));
         Ok(url)
@@ -251,13 +249,13 @@ impl Modules {
     }
 
     /// Makes a module of the exception that was just thrown.
-    fn note_failure(&self, ctx: &Ctx<'_>) -> Result<String> {
+    fn note_failure(&self, ctx: &Ctx<'_>) -> String {
         let number = self.state.failures.get();
         self.state.failures.set(number + 1);
         let url = format!("mainspring:failure/{number}");
         let failure = Persistent::save(ctx, ctx.catch());
         self.node_mut(&url, |node| node.failure = Some(failure));
-        Ok(url)
+        url
     }
 
     /// The record of a module. Within a compilation there always is one, also of what cannot be had.

@@ -103,6 +103,20 @@ fn only_what_was_granted_can_be_imported() {
     assert_eq!(none, "no\nno\nno\nno\nno\n");
 }
 
+// spec: JS-4
+#[test]
+fn a_file_without_leave_can_be_run_but_not_load_others() {
+    let files = Files::new(
+        "alone",
+        &[
+            ("a.cjs", "try { require('./b.cjs') } catch (error) { console.log(error.code) }"),
+            ("b.cjs", ""),
+        ],
+    );
+    let options = Options::new().without([Global::Modules]);
+    assert_eq!(run(&files, "a.cjs", options), ("ERR_ACCESS_DENIED\n".into(), 0));
+}
+
 // A module that fails must not leave the others of its cycle with something that is gone.
 #[test]
 fn modules_of_a_cycle_survive_one_that_fails() {

@@ -490,6 +490,12 @@ module.exports = {
     maxShown = value;
   },
   SlowBuffer,
+  get Blob() {
+    return require("internal/blob").Blob;
+  },
+  get File() {
+    return require("internal/blob").File;
+  },
   get atob() {
     return require("internal/base64").atob;
   },

@@ -71,6 +71,13 @@ fn resolve_main(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
 /// `resolveModule(specifier, parent, kind)`
 fn resolve_module(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     let (specifier, parent) = (args.string(0)?, args.string(1)?);
+    if !host.has(Global::Modules) {
+        let message = format!("This script may not load modules: {specifier}");
+        return Err(OpError {
+            code: Some("ERR_ACCESS_DENIED".into()),
+            ..OpError::new("Error", message)
+        });
+    }
     let kind = if args.string(2)? == "import" { Kind::Import } else { Kind::Require };
     let resolver = Resolver::of(host);
     let target = resolver.resolve(&specifier, &parent, kind)?;

@@ -134,7 +134,7 @@ function startTimeout(signal, delay) {
     abort(target, new DOMException("The operation was aborted due to timeout", "TimeoutError"));
   };
   timers ??= new FinalizationRegistry(clearTimeout);
-  timers.register(signal, new Timeout(onTimeout, toDelay(delay), undefined, false, false));
+  timers.register(signal, new Timeout(onTimeout, toDelay(delay), false));
 }
 
 function dependentOn(signals) {

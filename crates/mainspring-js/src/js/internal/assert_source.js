@@ -11,9 +11,13 @@ const tokens = new RegExp(
   ].join("|"),
   "g",
 );
-const callee = /[\w$\x80-\uffff]+(?:\??\.[\w$\x80-\uffff]+|\["\w+"\]|\['\w+'\])*\s*(?:\/\*[^*]*\*\/)?\s*$/;
+const name = String.raw`[\w$\x80-\uffff]+`;
+const space = String.raw`\s*(?:\/\*[^*]*\*\/)?\s*`;
+const callee = new RegExp(String.raw`${name}(?:\??\.${name}|\["\w+"\]|\['\w+'\])*${space}$`);
 
-const assertion = /(?:^|\W)(?:assert|ok|strict)(?:\.call|\.apply|["']\])?\s*(?:\/\*[^*]*\*\/)?\s*$/;
+const assertion = new RegExp(
+  String.raw`(?:^|\W)(?:assert|ok|strict)(?:\.call|\.apply|["']\])?${space}$`,
+);
 
 // The innermost call around the offset that reads like one of an assertion, else the innermost of all: where it
 // begins and ends.

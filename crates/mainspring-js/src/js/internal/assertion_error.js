@@ -236,7 +236,8 @@ class AssertionError extends Error {
     Error.captureStackTrace(this, stackStartFn || stackStartFunction);
     // The stack is fixed while the name has the code in it.
     const { stack } = this;
-    Object.defineProperty(this, "stack", { __proto__: null, value: stack, writable: true, configurable: true });
+    const property = { __proto__: null, value: stack, writable: true, configurable: true };
+    Object.defineProperty(this, "stack", property);
     this.name = "AssertionError";
   }
 

@@ -95,6 +95,7 @@ if (globals.structuredClone) lazy(["structuredClone"], () => require("internal/s
 if (globals.encoding) {
   lazy(["TextEncoder", "TextDecoder"], () => require("internal/encoding"));
   lazy(["atob", "btoa"], () => require("internal/base64"));
+  lazy(["Blob", "File"], () => require("internal/blob"));
   accessor("Buffer", () => require("buffer").Buffer);
 }
 if (globals.url) lazy(["URL", "URLSearchParams"], () => require("internal/url"));

@@ -41,7 +41,7 @@ function resolve(specifier, parent) {
   try {
     return host.resolveModule(specifier, parent?.filename ?? parent?.id ?? "", "require");
   } catch (failure) {
-    throw require("internal/cjs_resolve").resolveError(failure, parent);
+    return extra().resolveRegistered(failure, specifier, parent);
   }
 }
 
@@ -73,6 +73,16 @@ function compile(module, source, filename, mayBeModule) {
   return run.call(exports, exports, makeRequire(module), module, filename, dirname(filename));
 }
 
+// The longest end of a name that something is registered for.
+function registeredExtension(filename) {
+  const name = filename.slice(filename.lastIndexOf("/") + 1);
+  for (let at = name.indexOf(".", 1); at > 0; at = name.indexOf(".", at + 1)) {
+    const extension = name.slice(at);
+    if (Module._extensions[extension]) return extension;
+  }
+  return ".js";
+}
+
 function parseJson(filename, text) {
   try {
     return JSON.parse(text);
@@ -87,8 +97,7 @@ Module.prototype = {
     this.filename = filename;
     this.paths = nodeModulePaths(dirname(filename));
     hide(this, resolved, new Map());
-    const [extension] = /\.[^./]+$/.exec(filename) ?? [];
-    (Module._extensions[extension] ?? Module._extensions[".js"])(this, filename);
+    Module._extensions[registeredExtension(filename)](this, filename);
     this.loaded = true;
   },
   require(id) {
@@ -123,9 +132,9 @@ Module._load = (specifier, parent, isMain = false) => {
   const known = parent?.[resolved]?.get(specifier);
   const filename =
     known !== undefined && known in cache ? known : Module._resolveFilename(specifier, parent, isMain);
-  if (!filename.startsWith("/")) return require(filename.replace("node:", ""));
-  parent?.[resolved]?.set(specifier, filename);
   const cached = cache[filename];
+  if (!filename.startsWith("/") && cached === undefined) return require(filename.replace("node:", ""));
+  parent?.[resolved]?.set(specifier, filename);
   if (cached !== undefined) {
     if (parent?.children && !parent.children.includes(cached)) parent.children.push(cached);
     return cached.exports;
@@ -188,5 +197,5 @@ module.exports = {
   makeRequire,
   mainModule: () => mainModule,
   nodeModulePaths,
-  runMain: (filename) => Module._load(filename, undefined, true),
+  runMain: (filename) => load(filename, null, true),
 };

@@ -22,10 +22,26 @@ function resolveError(failure, parent) {
   return Object.assign(new Error(message), { code }, properties);
 }
 
+// A file with an extension that the script has registered, if there is one. It failed without.
+function resolveRegistered(failure, specifier, parent) {
+  const extensions = failure.code === "MODULE_NOT_FOUND" ? Object.keys(Module._extensions) : [];
+  for (const extension of extensions) {
+    if (extension === ".js" || extension === ".json") continue;
+    try {
+      return host.resolveModule(specifier + extension, parent?.filename ?? parent?.id ?? "", "require");
+    } catch {
+      // The first failure is the one to tell of.
+    }
+  }
+  throw resolveError(failure, parent);
+}
+
 function resolveRequest(module, request, options) {
   if (typeof request !== "string") throw invalidArgType("request", "string", request);
   if (options?.paths === undefined) return Module._resolveFilename(request, module);
+  if (!Array.isArray(options.paths)) throw invalidArgValue("options.paths", options.paths);
   for (const path of options.paths) {
+    if (typeof path !== "string") throw invalidArgType("options.paths[]", "string", path);
     try {
       return Module._resolveFilename(request, { filename: `${path}/[resolve]` });
     } catch (failure) {
@@ -57,4 +73,4 @@ function createRequire(file) {
   return makeRequire(module);
 }
 
-module.exports = { createRequire, lookupPaths, resolveError, resolveRequest };
+module.exports = { createRequire, lookupPaths, resolveError, resolveRegistered, resolveRequest };

@@ -1,7 +1,7 @@
 "use strict";
 
-// The engine's stacks are frames alone; Node's begin with the error. The text is made when it is first read, as in
-// Node: until then a constructor may still change the name.
+// The engine's stacks are frames alone; Node's begin with the error. The text is made when it is first read, as
+// in Node: until then a constructor may still change the name.
 
 const inherited = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
 const capture = Error.captureStackTrace;

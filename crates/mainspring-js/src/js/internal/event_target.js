@@ -241,8 +241,14 @@ class EventTarget {
     if (arguments.length < 2) throw missingArgs("type", "listener");
     const text = `${type}`;
     validateListener(listener);
-    const capture = captureOf(options);
-    const { once, passive, signal, [kResistStopPropagation]: resists } = isObject(options) ? options : {};
+    const entry = newEntry(text, listener, captureOf(options));
+    let signal;
+    if (isObject(options)) {
+      entry.once = Boolean(options.once);
+      entry.passive = Boolean(options.passive);
+      ({ signal } = options);
+      entry.resists = options[kResistStopPropagation] === true;
+    }
     const abort = signal === undefined ? undefined : require("internal/abort");
     if (abort !== undefined && !abort.isAbortSignal(signal)) {
       throw invalidArgType("options.signal", "AbortSignal", signal);
@@ -253,10 +259,6 @@ class EventTarget {
       return;
     }
     if (abort?.isAborted(signal)) return;
-    const entry = newEntry(text, listener, capture);
-    entry.once = Boolean(once);
-    entry.passive = Boolean(passive);
-    entry.resists = resists === true;
     if (add(this, entry) && abort !== undefined) abort.removeOnAbort(signal, this, entry);
   }
 

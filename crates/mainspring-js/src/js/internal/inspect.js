@@ -243,6 +243,10 @@ const kinds = {
   Object(ctx, value, info) {
     const { name, tag, bare } = info;
     if (bare && info.details?.[0] === "External") return ctx.stylize("[External]", "special");
+    if (tag === "URL" && !info.tooDeep && typeof value.href === "string") {
+      info.base = value.href;
+      return bare ? info.base : undefined;
+    }
     if (name !== "Object" || tag !== "") info.open = `${prefix(info, "Object")}{`;
     if (bare) return `${info.open}}`;
   },

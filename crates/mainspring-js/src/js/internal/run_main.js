@@ -23,6 +23,7 @@ function runModule(url) {
     },
     (error) => {
       isSettled = true;
+      require("internal/esm").explain(error);
       require("internal/uncaught").onUncaught(error, "unhandledRejection");
     },
   );

@@ -2,7 +2,7 @@
 
 const { codeError } = require("internal/errors");
 const { DOMException, isDOMException } = require("internal/dom_exception");
-const { isObject, isPlatformObject, missingArgs } = require("internal/webidl");
+const { clonerOf, isObject, isPlatformObject, missingArgs } = require("internal/webidl");
 
 const TypedArray = Object.getPrototypeOf(Uint8Array);
 const viewClasses = {};
@@ -52,12 +52,12 @@ function cloneObject(value, memory) {
   if (isDOMException(value)) {
     return remember(memory, value, copyStack(value, new DOMException(value.message, value.name)));
   }
-  const [kind, detail] = host.details(value) ?? [];
-  switch (kind) {
+  const details = host.details(value);
+  switch (details?.[0]) {
     case undefined:
       return clonePlain(value, memory);
     case "Boxed":
-      return remember(memory, value, cloneBoxed(value, detail));
+      return remember(memory, value, cloneBoxed(value, details[1]));
     case "Date":
       return remember(memory, value, new Date(Date.prototype.getTime.call(value)));
     case "RegExp":
@@ -73,7 +73,7 @@ function cloneObject(value, memory) {
     case "DataView":
       return cloneView(value, DataView, memory);
     case "TypedArray":
-      return cloneView(value, viewClasses[detail], memory);
+      return cloneView(value, viewClasses[details[1]], memory);
     default:
       throw refuse(value);
   }
@@ -96,6 +96,10 @@ function clonePlain(value, memory) {
   const isArray = Array.isArray(value);
   const proto = Object.getPrototypeOf(value);
   if (!isArray && proto !== Object.prototype && proto !== null) {
+    if (isPlatformObject(value)) {
+      const cloner = clonerOf(value);
+      if (cloner) return remember(memory, value, cloner(value));
+    }
     if (opaque.has(proto) || isPlatformObject(value)) throw refuse(value);
   }
   const copy = remember(memory, value, isArray ? new Array(value.length) : {});

@@ -20,6 +20,7 @@ function notAFunction(callback) {
   return require("internal/errors").invalidArgType("callback", "function", callback);
 }
 
+// What Node makes of a delay: a number from 1 to 2^31 - 1, everything else is 1.
 function toDelay(after) {
   after *= 1;
   if (after >= 1 && after <= MAX_DELAY) return after;
@@ -32,30 +33,26 @@ function toDelay(after) {
   return 1;
 }
 
-// Whole milliseconds until the timer is due. No delay exceeds 31 bits, so `| 0` cuts the fraction.
-function untilDue(timer) {
-  const ms = timer._idleTimeout | 0;
-  if (!htmlTimers) return ms;
+// The delay of a timer by the HTML rule.
+function clamped(timer) {
   timer._nesting = nesting + 1;
-  return nesting > 5 && ms < 4 ? 4 : ms;
+  return nesting > 5 ? Math.max(timer._idleTimeout, 4) : timer._idleTimeout;
 }
 
 // Has it run after its delay, of which so much has passed already.
 function rearm(timer, passed = 0) {
-  const ms = Math.max(untilDue(timer) - passed, 0);
+  const ms = Math.max((htmlTimers ? clamped(timer) : timer._idleTimeout) - passed, 0);
   if (timer._id > IDLE && resetTimer(timer._id, ms)) return;
   timer._id = startTimer(timer, ms, timer._ref);
 }
 
-// What most timers have in common stands in the prototype, so that making one stays cheap.
+// What most timers have in common stands in the prototype, so that making one stays cheap. The host cuts fractions.
 class Timeout {
-  constructor(callback, after, args, isRepeat, isRef) {
+  constructor(callback, after, isRef) {
     this._idleTimeout = after;
     this._onTimeout = callback;
-    if (args !== undefined) this._timerArgs = args;
-    if (isRepeat) this._repeat = after;
     if (!isRef) this._ref = false;
-    this._id = startTimer(this, untilDue(this), isRef);
+    this._id = startTimer(this, htmlTimers ? clamped(this) : after, isRef);
   }
 
   get _destroyed() {
@@ -108,7 +105,7 @@ function setRef(timer, isRef) {
 
 function release(timer) {
   timer._id = IDLE;
-  if (timer._number !== undefined) byNumber.delete(timer._number);
+  if (lastNumber > 0 && timer._number !== undefined) byNumber.delete(timer._number);
 }
 
 function disarm(timer) {
@@ -118,17 +115,24 @@ function disarm(timer) {
 
 function setTimeout(callback, after, ...args) {
   if (typeof callback !== "function") throw notAFunction(callback);
-  return new Timeout(callback, toDelay(after), args.length > 0 ? args : undefined, false, true);
+  after *= 1;
+  const timer = new Timeout(callback, after >= 1 && after <= MAX_DELAY ? after : toDelay(after), true);
+  if (args.length > 0) timer._timerArgs = args;
+  return timer;
 }
 
 function setInterval(callback, after, ...args) {
-  if (typeof callback !== "function") throw notAFunction(callback);
-  return new Timeout(callback, toDelay(after), args.length > 0 ? args : undefined, true, true);
+  const timer = setTimeout(callback, after, ...args);
+  timer._repeat = timer._idleTimeout;
+  return timer;
 }
 
 function clearTimeout(timer) {
-  if (typeof timer === "number" || typeof timer === "string") timer = byNumber.get(Number(timer));
-  if (!timer?._onTimeout) return;
+  if (!timer?._onTimeout) {
+    if (typeof timer !== "number" && typeof timer !== "string") return;
+    timer = byNumber.get(Number(timer));
+    if (timer === undefined) return;
+  }
   timer._onTimeout = null;
   timer._idleTimeout = -1;
   disarm(timer);
@@ -159,9 +163,8 @@ function runTimer(timer) {
 }
 
 class Immediate {
-  constructor(callback, args, isRef) {
+  constructor(callback, isRef) {
     this._onImmediate = callback;
-    if (args !== undefined) this._argv = args;
     if (!isRef) this._ref = false;
     this._id = startImmediate(this, isRef);
   }
@@ -198,7 +201,9 @@ function setImmediateRef(immediate, isRef) {
 
 function setImmediate(callback, ...args) {
   if (typeof callback !== "function") throw notAFunction(callback);
-  return new Immediate(callback, args.length > 0 ? args : undefined, true);
+  const immediate = new Immediate(callback, true);
+  if (args.length > 0) immediate._argv = args;
+  return immediate;
 }
 
 function clearImmediate(immediate) {

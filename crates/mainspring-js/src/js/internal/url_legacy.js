@@ -32,7 +32,7 @@ function escapeUnsafe(text) {
 // Reads the authority at the start of the text, and gives back what follows it.
 function readAuthority(url, text, input) {
   const end = text.search(/[/?#]/);
-  const authority = end < 0 ? text : text.slice(0, end);
+  const authority = (end < 0 ? text : text.slice(0, end)).replace(/[\t\r\n]/g, "");
   const at = authority.lastIndexOf("@");
   if (at >= 0) url.auth = decodeURIComponent(authority.slice(0, at));
   const given = authority.slice(at + 1);
@@ -64,7 +64,7 @@ function parse(input, parseQueryString, slashesDenoteHost) {
   if (input instanceof Url) return input;
   validateString(input, "url");
   const url = new Url();
-  let rest = input.replace(/^[\x00-\x20\xa0\ufeff]+|[\x00-\x20\xa0\ufeff]+$|[\t\r\n]/g, "");
+  let rest = input.replace(/^[\x00-\x20\xa0\ufeff]+|[\x00-\x20\xa0\ufeff]+$/g, "");
   // Backslashes are slashes, up to the query.
   rest = rest.replace(/^[^?#]*/, (start) => start.replaceAll("\\", "/"));
   const protocol = /^[a-z0-9.+-]+:/i.exec(rest)?.[0];

@@ -3,6 +3,7 @@
 const { codeError, invalidArgType } = require("internal/errors");
 
 const prototypes = new Set();
+const cloners = new Map();
 
 // Gives a class the shape of a WebIDL interface: enumerable members, a tag, constants on both sides.
 function defineInterface(Class, constants = {}) {
@@ -25,6 +26,19 @@ function isPlatformObject(object) {
     if (prototypes.has(proto)) return true;
   }
   return false;
+}
+
+// Says how instances of an interface are cloned.
+function defineCloner(Class, clone) {
+  cloners.set(Class.prototype, clone);
+}
+
+// The function that clones an instance of an interface, if there is one.
+function clonerOf(object) {
+  for (let proto = Object.getPrototypeOf(object); proto !== null; proto = Object.getPrototypeOf(proto)) {
+    if (cloners.has(proto)) return cloners.get(proto);
+  }
+  return undefined;
 }
 
 function isObject(value) {
@@ -53,6 +67,8 @@ function missingArgs(...names) {
 }
 
 module.exports = {
+  clonerOf,
+  defineCloner,
   defineInterface,
   dictionary,
   illegalConstructor,

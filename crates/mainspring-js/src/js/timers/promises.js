@@ -52,12 +52,13 @@ function setTimeout(after, value, options = {}) {
   } catch (error) {
     return Promise.reject(error);
   }
-  const start = (resolve, ref) => new Timeout(resolve, toDelay(after), [value], false, ref);
+  const start = (resolve, ref) => new Timeout(() => resolve(value), toDelay(after), ref);
   return waitFor(options, start, clearTimeout);
 }
 
 function setImmediate(value, options = {}) {
-  return waitFor(options, (resolve, ref) => new Immediate(resolve, [value], ref), clearImmediate);
+  const start = (resolve, ref) => new Immediate(() => resolve(value), ref);
+  return waitFor(options, start, clearImmediate);
 }
 
 async function* setInterval(after, value, options = {}) {
@@ -71,8 +72,9 @@ async function* setInterval(after, value, options = {}) {
       due += 1;
       wake?.();
     },
-    toDelay(after), undefined, true, ref,
+    toDelay(after), ref,
   );
+  timer._repeat = timer._idleTimeout;
   const onAbort = () => {
     clearTimeout(timer);
     wake?.();

@@ -1,4 +1,4 @@
 "use strict";
 
-// The promises of the Rust library, as the engine sees them.
-module.exports = require("mainspring:promise");
+// The promises of the Rust library, as scripts see them.
+module.exports = mainspring.promise;

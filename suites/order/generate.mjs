@@ -1,8 +1,8 @@
 // Writes scripts to the standard output:
-//   generate.mjs SEED               one script
-//   generate.mjs FIRST COUNT        several, each after a line `//// NAME`
+//   generate.mjs SEED                    one script
+//   generate.mjs FIRST COUNT             several, each after a line `//// NAME`
 //   generate.mjs portable FIRST COUNT    the names of those that need no more than an engine and the loop
-// SLOT_MS is how far timers are apart: the output does not depend on it, unless the machine is slower than that.
+// $SLOT_MS is how far timers are apart. The output does not depend on it, if the machine is fast enough.
 // The name of a script says the seed, the theme and the kind of module.
 
 import { Script } from "./lib/script.mjs";

@@ -31,11 +31,14 @@ impl Program {
     /// What the command line asks for. A script that comes through a pipe is read.
     pub(crate) fn of(cli: Cli) -> Result<Self, String> {
         let Cli { command, script, eval, print, .. } = cli;
+        let mut own_len = std::env::args_os().len().saturating_sub(1);
         let code = |code, prints| Source::Code { code, name: "[eval]", prints };
         let (source, args) = match (command, eval, print) {
             (Some(Command::Run { script }), ..) => file(script)?,
             (Some(Command::Eval { code: mut args, print }), ..) => {
-                (code(args.remove(0), print), args)
+                let source = code(args.remove(0), print);
+                own_len -= 1;
+                (source, args)
             }
             (None, Some(text), _) => (code(text, false), texts(script)),
             (None, None, Some(text)) => (code(text, true), texts(script)),
@@ -43,7 +46,7 @@ impl Program {
             (None, None, None) if io::stdin().is_terminal() => (Source::Repl, Vec::new()),
             (None, None, None) => (standard_input()?, Vec::new()),
         };
-        let own_args = own_args(args.len());
+        let own_args = own_args(own_len.saturating_sub(args.len()));
         Ok(Self { source, args, own_args })
     }
 }
@@ -81,9 +84,8 @@ fn text(arg: impl AsRef<OsStr>) -> String {
     arg.as_ref().to_string_lossy().into_owned()
 }
 
-/// The arguments that are none of the script's.
-fn own_args(of_script: usize) -> Vec<String> {
-    let all: Vec<_> = std::env::args_os().skip(1).map(text).collect();
-    let own = all.len().saturating_sub(of_script);
-    all.into_iter().take(own).filter(|arg| arg != "run" && arg != "eval").collect()
+/// The first arguments, which are none of the script's.
+fn own_args(count: usize) -> Vec<String> {
+    let own = std::env::args_os().skip(1).take(count).map(text);
+    own.filter(|arg| arg != "run" && arg != "eval").collect()
 }

@@ -48,5 +48,5 @@ fn nested_timers_wait_as_in_browsers_if_that_is_wanted() {
     // Exact, because time is virtual.
     assert_eq!(run(["--virtual-time", "eval", code]).stdout, "1 1 1 1 1 1 1 1 1\n");
     let html = run(["--virtual-time", "--html-timers", "eval", code]);
-    assert_eq!(html.stdout, "1 1 1 1 1 4 4 4 4\n");
+    assert_eq!(html.stdout, "1 1 1 1 1 1 4 4 4\n");
 }

@@ -9,6 +9,8 @@ pub enum Entry {
     Immediate,
     /// `ticks()`: run what was given to `process.nextTick`.
     Ticks,
+    /// `task(target)`: a task's turn has come.
+    Task,
     /// `beforeExit()`: nothing is left to do.
     BeforeExit,
     /// `exit()`: the end.
@@ -17,10 +19,11 @@ pub enum Entry {
 
 impl Entry {
     /// All entries, with the names of the properties that `setEntries` takes.
-    pub const ALL: [(Entry, &'static str); 5] = [
+    pub const ALL: [(Entry, &'static str); 6] = [
         (Self::Timer, "timer"),
         (Self::Immediate, "immediate"),
         (Self::Ticks, "ticks"),
+        (Self::Task, "task"),
         (Self::BeforeExit, "beforeExit"),
         (Self::Exit, "exit"),
     ];
@@ -86,14 +89,16 @@ pub enum JobRun<R> {
 /// | `clearTimer(id)`, `resetTimer(id, ms)`, `refTimer(id, isRef)` | the methods of these names |
 /// | `startImmediate(target, isRef)`, `clearImmediate(id)`, `refImmediate(id, isRef)` | likewise |
 /// | `scheduleTicks()` | [`Layer::schedule_ticks`](crate::Layer::schedule_ticks) |
+/// | `enqueueTask(f)` | [`Layer::start_task`](crate::Layer::start_task) |
 /// | `enqueueMicrotask(f)` | puts a job that calls `f` into the engine's queue |
-/// | `setEntries(object)` | remembers the functions `timer`, `immediate`, `ticks`, `beforeExit`, `exit`, `uncaught(error, origin)`, `rejections(list)` |
+/// | `setEntries(object)` | remembers the functions `timer`, `immediate`, `ticks`, `task`, `beforeExit`, `exit`, `uncaught(error, origin)`, `rejections(list)` |
 /// | `builtin(name)` | a function of `exports, require, module, host`, compiled from a [builtin](crate::builtin) |
 /// | `compile(source, filename, names)` | a function with these parameters |
 /// | `runScript(source, filename)` | evaluates a script in the global scope |
 /// | `details(value)` | what kind of object it is, for `util.inspect` |
 /// | `reportUncaught(error, origin)` | [`Layer::report_uncaught`](crate::Layer::report_uncaught) |
 /// | `exit(code)` | [`Layer::exit`](crate::Layer::exit), and stops the script |
+/// | `requireModule(path, parent)`, `defineModule(path, source)`, `parsesAsModule(source)` | for engines with ES modules |
 /// | `gc()`, `memoryUsage()` | what they say |
 pub trait Engine: 'static {
     /// A value of the script that the loop holds.

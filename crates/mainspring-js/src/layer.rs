@@ -220,12 +220,28 @@ impl<E: Engine> Layer<E> {
         let layer = Rc::clone(self);
         self.cx().next_tick(move |cx| {
             layer.host.count(|stats| stats.tick_passes += 1);
-            let mut threw = true;
-            // One that throws leaves the others for another call.
-            while threw && !layer.has_ended() {
-                threw = !layer.enter_checkpoint(cx, "ticks", |engine| engine.call(Entry::Ticks, None));
+            let is_well =
+                layer.enter_checkpoint(cx, "ticks", |engine| engine.call(Entry::Ticks, None));
+            if !is_well && !layer.has_ended() {
+                // One that throws leaves the others for another call; as in Node, after the next callback.
+                layer.schedule_ticks();
+                cx.put_off_checkpoint();
             }
         });
+    }
+
+    /// Has the entry [`Task`](Entry::Task) called with `target` by a task of the loop: after timers, before
+    /// immediates.
+    ///
+    /// # Errors
+    ///
+    /// If the loop has ended.
+    pub fn start_task(self: &Rc<Self>, target: E::Ref) -> Result<(), mainspring::Error> {
+        let layer = Rc::clone(self);
+        let task = self.cx().submit_internal(move |cx| {
+            layer.enter(cx, "task", |engine| engine.call(Entry::Task, Some(&target)));
+        });
+        task.map_err(mainspring::Error::from)
     }
 
     /// Calls the engine from a callback of the loop, and deals with what it throws. False if it did.

@@ -25,6 +25,7 @@ pub(crate) struct Entries {
     timer: Option<Persistent<Function<'static>>>,
     immediate: Option<Persistent<Function<'static>>>,
     ticks: Option<Persistent<Function<'static>>>,
+    task: Option<Persistent<Function<'static>>>,
     before_exit: Option<Persistent<Function<'static>>>,
     exit: Option<Persistent<Function<'static>>>,
     uncaught: Option<Persistent<Function<'static>>>,
@@ -41,6 +42,7 @@ impl Entries {
             timer: get("timer")?,
             immediate: get("immediate")?,
             ticks: get("ticks")?,
+            task: get("task")?,
             before_exit: get("beforeExit")?,
             exit: get("exit")?,
             uncaught: get("uncaught")?,
@@ -53,6 +55,7 @@ impl Entries {
             Entry::Timer => self.timer.as_ref(),
             Entry::Immediate => self.immediate.as_ref(),
             Entry::Ticks => self.ticks.as_ref(),
+            Entry::Task => self.task.as_ref(),
             Entry::BeforeExit => self.before_exit.as_ref(),
             Entry::Exit => self.exit.as_ref(),
         }

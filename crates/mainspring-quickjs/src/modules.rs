@@ -135,7 +135,7 @@ impl Loader for Modules {
             }
             return Ok(url);
         }
-        let url = found?;
+        let url = found.unwrap_or_else(|_| self.note_failure(ctx));
         let request = (specifier.to_owned(), url.clone());
         self.node_mut(base, |node| node.requests.push(request));
         Ok(url)

@@ -134,6 +134,11 @@ fn tasks<'js>(host: &Object<'js>, layer: &Rc<Layer<QuickJs>>) -> Result<()> {
             }
         }),
     )?;
+    let weak = Rc::downgrade(layer);
+    host.set(
+        "enqueueTask",
+        Func::from(move |ctx: Ctx<'js>, task: Value<'js>| enqueue_task(&ctx, &weak, task)),
+    )?;
     host.set("enqueueMicrotask", Func::from(|f: Function<'_>| f.defer(())))?;
     let weak = Rc::downgrade(layer);
     host.set(
@@ -149,6 +154,13 @@ fn tasks<'js>(host: &Object<'js>, layer: &Rc<Layer<QuickJs>>) -> Result<()> {
     )?;
     let weak = Rc::downgrade(layer);
     host.set("exit", Func::from(move |ctx: Ctx<'js>, code: f64| exit(&ctx, &weak, code)))
+}
+
+fn enqueue_task<'js>(ctx: &Ctx<'js>, layer: &WeakLayer, task: Value<'js>) -> Result<()> {
+    let layer = alive(ctx, layer)?;
+    let task = layer.engine().hold(ctx, task);
+    let queued = layer.start_task(task);
+    queued.map_err(|error| Exception::throw_message(ctx, &error.to_string()))
 }
 
 fn set_entries<'js>(ctx: &Ctx<'js>, layer: &WeakLayer, object: &Object<'js>) -> Result<()> {

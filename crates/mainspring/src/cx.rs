@@ -179,7 +179,7 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn put_off_checkpoint(&self) {
-        self.0.is_put_off.set(self.0.driven.get());
+        self.0.is_put_off.set(self.0.driven.get() && self.0.needs_checkpoint());
     }
 
     /// Queues a callback for the check phase of this tick, after the poll. If that has begun, for the

@@ -279,11 +279,17 @@ impl Cx {
         while local.needs_checkpoint() {
             local.phase.set(Phase::NextTicks);
             self.drain_queue(|| {
+                if local.is_put_off.get() {
+                    return None;
+                }
                 let task = local.next_ticks.pop_in_place()?;
                 local.sub_aside();
                 // SAFETY: the queue has given the task away.
                 Some(unsafe { Ready::new(task) })
             });
+            if local.is_put_off.replace(false) {
+                return;
+            }
             local.phase.set(Phase::Microtasks);
             if local.jobs.is_attached() {
                 self.drain_with_jobs();

@@ -177,6 +177,15 @@ fn tasks(layer: &Rc<Layer<Boa>>, define: &mut impl FnMut(&str, NativeFunction)) 
         }),
     );
     define(
+        "enqueueTask",
+        native(layer, |layer, arguments, _| {
+            match layer.start_task(arguments.get_or_undefined(0).clone()) {
+                Ok(()) => Ok(JsValue::undefined()),
+                Err(error) => Err(JsNativeError::error().with_message(error.to_string()).into()),
+            }
+        }),
+    );
+    define(
         "enqueueMicrotask",
         native(layer, |_, arguments, context| {
             let function = arguments.get_or_undefined(0).clone();
@@ -192,7 +201,7 @@ fn tasks(layer: &Rc<Layer<Boa>>, define: &mut impl FnMut(&str, NativeFunction)) 
                 return Ok(JsValue::undefined());
             };
             for name in
-                ["timer", "immediate", "ticks", "beforeExit", "exit", "uncaught", "rejections"]
+                ["timer", "immediate", "ticks", "task", "beforeExit", "exit", "uncaught", "rejections"]
             {
                 let function = object.get(JsString::from(name), context)?;
                 if function.is_callable() {

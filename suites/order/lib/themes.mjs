@@ -35,7 +35,8 @@ const theme = (actions, { features = [], setup = nothing, end = nothing, portabl
 const throwAtEnd = (script, cx) =>
   cx.free && script.random.chance(30) ? [`throw new Error("${script.label("e")}");`] : [];
 
-const unsettled = (script) => (script.esm && script.random.chance(60) ? ["await new Promise(() => {});"] : []);
+const unsettled = (script) =>
+  script.esm && script.random.chance(60) ? ["await new Promise(() => {});"] : [];
 
 const TARGET = weigh(
   3,
@@ -91,10 +92,13 @@ export const THEMES = {
   loop: theme([...LOOP, ...QUEUES], { portable: true }),
   async: theme([...QUEUES, ...PROMISES, ...ASYNC], { portable: true }),
   mixture: theme([...BASE, ...PROMISES], { portable: true }),
-  nested: theme([...weigh(6, core.immediate, core.timeout, core.zeroTimeout), ...QUEUES, ...ASYNC], { portable: true }),
+  nested: theme([...LOOP, ...LOOP, ...QUEUES, ...ASYNC], { portable: true }),
   timers: theme([...LOOP, ...QUEUES, ...HANDLES], { features: ["handles"] }),
   handles: theme([...LOOP, ...HANDLES, ...weigh(2, core.tick, core.then)], { features: ["handles"] }),
-  late: theme([...LOOP, ...QUEUES, ...weigh(2, handles.clear)], { features: ["handles"], setup: handles.late }),
+  late: theme([...LOOP, ...QUEUES, ...weigh(2, handles.clear)], {
+    features: ["handles"],
+    setup: handles.late,
+  }),
   lateErrors: theme([...LOOP, ...QUEUES], {
     ...throwing,
     setup: (script, cx) => [...failures.catchUncaught(script), ...handles.late(script, cx)],
@@ -110,9 +114,14 @@ export const THEMES = {
   errors: theme([...LOOP, ...QUEUES], throwing),
   failures: theme(
     [...BASE, ...weigh(3, ...outside(failures.uncaughtRejection), target.throwingListener, failures.warn)],
-    { ...throwing, setup: (script) => [...failures.catchUncaught(script), ...failures.catchWarnings(script)] },
+    {
+      ...throwing,
+      setup: (script) => [...failures.catchUncaught(script), ...failures.catchWarnings(script)],
+    },
   ),
-  rejections: theme([...weigh(6, ...outside(failures.rejection)), ...LOOP, ...QUEUES], { setup: failures.watchRejections }),
+  rejections: theme([...weigh(6, ...outside(failures.rejection)), ...LOOP, ...QUEUES], {
+    setup: failures.watchRejections,
+  }),
   fatal: theme([...BASE, ...weigh(2, ...outside(failures.uncaughtRejection), failures.exitCode)], {
     features: ["throws"],
     setup: (script) => [
@@ -126,7 +135,7 @@ export const THEMES = {
     end: unsettled,
   }),
   everything: theme(
-    [...BASE, ...PROMISES, ...HANDLES, ...ADOPTION, ...GENERATORS, ...EMITTER, ...TARGET, ...ABORT, ...DELAYS],
+    [BASE, PROMISES, HANDLES, ADOPTION, GENERATORS, EMITTER, TARGET, ABORT, DELAYS].flat(),
     { features: ["handles"], setup: failures.watchExit },
   ),
 };

@@ -9,32 +9,32 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-pub const BINARY: &str = env!("CARGO_BIN_EXE_mainspring");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mainspring");
 
 /// A process that takes longer than this hangs. No test depends on it otherwise.
 const HANGS: Duration = Duration::from_secs(120);
 
 /// How a run ended. The code is negative for a signal.
 #[derive(Debug)]
-pub struct Run {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
-pub fn command<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(BINARY);
     command.args(args).env("NO_COLOR", "1").stdin(Stdio::null());
     command
 }
 
 /// Runs the command to its end.
-pub fn run<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Run {
+pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Run {
     finish(&mut command(args))
 }
 
 /// Runs the command with something on its standard input.
-pub fn run_with_input(args: &[&str], input: &str) -> Run {
+pub(crate) fn run_with_input(args: &[&str], input: &str) -> Run {
     let mut command = command(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -43,7 +43,7 @@ pub fn run_with_input(args: &[&str], input: &str) -> Run {
     ended(child)
 }
 
-pub fn finish(command: &mut Command) -> Run {
+pub(crate) fn finish(command: &mut Command) -> Run {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let _guard = Guard::new(&child);
     ended(child)
@@ -59,10 +59,10 @@ fn ended(child: Child) -> Run {
 }
 
 /// Kills a process that hangs, so that its test fails.
-pub struct Guard(Sender<()>);
+pub(crate) struct Guard(Sender<()>);
 
 impl Guard {
-    pub fn new(child: &Child) -> Self {
+    pub(crate) fn new(child: &Child) -> Self {
         let (ended, has_ended) = mpsc::channel();
         let process = rustix::process::Pid::from_child(child);
         thread::spawn(move || {
@@ -75,21 +75,21 @@ impl Guard {
 }
 
 /// A directory that is removed in the end.
-pub struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("mainspring-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// Writes a file.
-    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.join(name);
         std::fs::write(&path, text).unwrap();
         path

@@ -44,14 +44,19 @@ function encode(text, encoding) {
   if (encoding === "ascii") encoding = "latin1";
   const isWide = encoding === "utf16le";
   // Lone surrogates do not cross to the host.
-  if (!isWide && (encoding !== "latin1" || text.isWellFormed())) return host.bytesFrom(text, encoding);
+  if (!(isWide || encoding === "latin1") || text.isWellFormed()) return host.bytesFrom(text, encoding);
   const units = isWide ? new Uint16Array(text.length) : new Uint8Array(text.length);
   for (let i = 0; i < units.length; i++) units[i] = text.charCodeAt(i);
   return new Uint8Array(units.buffer);
 }
 
 function decode(bytes, encoding) {
-  if (encoding !== "utf16le") return host.bytesToText(bytes, encoding);
+  if (bytes.length > kStringMaxLength) {
+    const limit = `0x${kStringMaxLength.toString(16)}`;
+    throw codeError(Error, "ERR_STRING_TOO_LONG", `Cannot create a string longer than ${limit} characters`);
+  }
+  const decoded = host.bytesToText(bytes, encoding);
+  if (decoded !== undefined) return decoded;
   let text = "";
   const length = bytes.length & ~1;
   for (let start = 0; start < length; start += 8192) {

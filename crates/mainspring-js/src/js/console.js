@@ -11,16 +11,17 @@ const standard = {
   indent: "",
   indentWidth: 2,
   colors: [],
+  replaced: [],
 
   stream(isError) {
-    return require("internal/stdio")[isError ? "stderr" : "stdout"];
+    return this.replaced[Number(isError)] ?? require("internal/stdio")[isError ? "stderr" : "stdout"];
   },
 
   // Straight to the descriptor, unless the script put something of its own before it.
   write(isError, text) {
-    if (status.object !== undefined) {
+    if (status.object !== undefined || this.replaced.length > 0) {
       const stream = this.stream(isError);
-      if (Object.hasOwn(stream, "write")) {
+      if (!("fd" in stream) || Object.hasOwn(stream, "write")) {
         stream.write(text, noop);
         return;
       }
@@ -126,7 +127,13 @@ console.Console = Console;
 // For the tools of a debugger, which is never attached.
 for (const name of ["profile", "profileEnd", "timeStamp"]) console[name] = { [name]() {} }[name];
 for (const [name, isError] of [["_stdout", false], ["_stderr", true]]) {
-  Object.defineProperty(console, name, { get: () => standard.stream(isError), configurable: true });
+  Object.defineProperty(console, name, {
+    get: () => standard.stream(isError),
+    set(stream) {
+      standard.replaced[Number(isError)] = stream;
+    },
+    configurable: true,
+  });
 }
 
 module.exports = console;

@@ -15,8 +15,9 @@ function utf8Tail(bytes) {
   return [0, 0];
 }
 
-function utf16Tail(bytes) {
-  if (bytes.length % 2 === 1) return [1, 2];
+function utf16Tail(bytes, before) {
+  // Half of a unit behind the first of a pair waits together with it.
+  if (bytes.length % 2 === 1) return before === 2 && bytes.length === 3 ? [3, 4] : [1, 2];
   const high = bytes.at(-1);
   return high >= 0xd8 && high <= 0xdb ? [2, 4] : [0, 0];
 }
@@ -60,8 +61,9 @@ StringDecoder.prototype.write = function write(buf) {
   let bytes = Buffer.from(buf.buffer, buf.byteOffset, buf.byteLength);
   const tailOf = tails[this.encoding];
   if (tailOf === undefined) return bytes.toString(this.encoding);
-  if (this[pending].length > 0) bytes = Buffer.concat([this[pending], bytes]);
-  const [count, size] = tailOf(bytes);
+  const before = this[pending].length;
+  if (before > 0) bytes = Buffer.concat([this[pending], bytes]);
+  const [count, size] = tailOf(bytes, before);
   // Kept as a copy: the caller may use the memory again.
   this[pending] = Buffer.from(bytes.subarray(bytes.length - count));
   this[total] = size;

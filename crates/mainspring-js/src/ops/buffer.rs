@@ -29,6 +29,7 @@ fn bytes_from(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     let (text, encoding) = (args.string(0)?, args.string(1)?);
     Ok(Value::Bytes(match encoding.as_str() {
         "latin1" => text.encode_utf16().map(|unit| unit as u8).collect(),
+        "utf16le" => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
         "base64" => {
             base64(text.bytes().take_while(|byte| *byte != b'=').filter_map(|byte| match byte {
                 b'-' => Some(b'+'),
@@ -55,10 +56,15 @@ fn base64(digits: impl Iterator<Item = u8>) -> Vec<u8> {
     LENIENT.decode(&digits).unwrap_or_default()
 }
 
-/// `bytesToText(bytes, encoding)`
+/// `bytesToText(bytes, encoding)`: `undefined` for UTF-16 with lone surrogates, which cannot cross.
 fn bytes_to_text(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     let (bytes, encoding) = (args.bytes(0)?, args.string(1)?);
     Ok(Value::String(match encoding.as_str() {
+        "utf16le" => {
+            let units = bytes.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
+            let text: Result<String, _> = char::decode_utf16(units).collect();
+            return Ok(text.ok().into());
+        }
         "latin1" => latin1(&bytes),
         "ascii" => bytes.iter().map(|byte| char::from(byte & 0x7f)).collect(),
         "base64" => BASE64.encode(&bytes),
@@ -136,6 +142,7 @@ mod tests {
     fn text_becomes_bytes_as_far_as_it_can() {
         assert_eq!(bytes("aé☃", "utf8"), "aé☃".as_bytes());
         assert_eq!(bytes("aé☃😀", "latin1"), [0x61, 0xe9, 0x03, 0x3d, 0x00]);
+        assert_eq!(bytes("a😀", "utf16le"), [0x61, 0, 0x3d, 0xd8, 0x00, 0xde]);
         assert_eq!(bytes("0aFFx0", "hex"), [0x0a, 0xff]);
         assert_eq!(bytes("abc", "hex"), [0xab]);
         assert_eq!(bytes("Y W*-_", "base64"), [0x61, 0x6f, 0xbf]);
@@ -155,6 +162,9 @@ mod tests {
         assert_eq!(text("base64"), Value::from("Yf+/"));
         assert_eq!(text("base64url"), Value::from("Yf-_"));
         assert_eq!(text("hex"), Value::from("61ffbf"));
+        assert_eq!(text("utf16le"), Value::from("\u{ff61}"));
+        let lone = Value::Bytes(vec![0x3d, 0xd8]);
+        assert_eq!(run(bytes_to_text, [lone, Value::from("utf16le")]), Value::Undefined);
     }
 
     // spec: JS-2

@@ -16,7 +16,11 @@ export function microtask(script, cx) {
 // Lines that end with a promise get some more reactions.
 export function chain(script, lines, cx) {
   for (let count = script.random.weighted([[4, 0], [3, 1], [2, 2], [1, 3]]); count > 0; count -= 1) {
-    const [method, kind] = script.random.pick([["then", "p"], ["then", "p"], ["finally", "y"], ["catch", "c"]]);
+    const [method, kind] = script.random.weighted([
+      [2, ["then", "p"]],
+      [1, ["finally", "y"]],
+      [1, ["catch", "c"]],
+    ]);
     const [head, ...rest] = script.callback(`.${method}(`, cx, kind, ")");
     lines = [...append(lines, head), ...rest];
   }
@@ -133,7 +137,8 @@ export function immediate(script, cx) {
   return script.callback(keep(script, "setImmediate("), cx, "i", ");", { place, throws: place.free });
 }
 
-const ONE = ["0", "1", "0", "1", "-5", "NaN", "undefined", '"0"', "null", "0.9", "1.5", "2 ** 31", "Infinity"];
+// Delays that mean 1 ms.
+const ONE = ["0", "1", "-5", "NaN", "undefined", '"0"', "null", "0.9", "1.5", "2 ** 31", "Infinity"];
 
 export function zeroTimeout(script, cx) {
   if (!mayStart(cx, "zero")) {

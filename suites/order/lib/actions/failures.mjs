@@ -109,7 +109,13 @@ export function watchExit(script) {
     });
     const name = script.name("rounds");
     const count = script.random.between(1, 2);
-    lines.push(`let ${name} = 0;`, head, '  log("beforeExit", code);', `  if (++${name} > ${count}) return;`, ...rest);
+    lines.push(
+      `let ${name} = 0;`,
+      head,
+      '  log("beforeExit", code);',
+      `  if (++${name} > ${count}) return;`,
+      ...rest,
+    );
   }
   return lines;
 }

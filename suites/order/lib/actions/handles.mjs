@@ -28,7 +28,13 @@ export function reference(script) {
     return undefined;
   }
   const { name } = handle;
-  return [script.random.pick([`${name}?.unref();`, `${name}?.unref().ref();`, `log("${name}", ${name}?.hasRef());`])];
+  return [
+    script.random.pick([
+      `${name}?.unref();`,
+      `${name}?.unref().ref();`,
+      `log("${name}", ${name}?.hasRef());`,
+    ]),
+  ];
 }
 
 // Where an immediate does not keep the loop alive, it waits for what does.

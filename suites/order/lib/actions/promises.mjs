@@ -1,6 +1,5 @@
 // Combinators, thenables and subclasses of Promise.
 
-import { append } from "../script.mjs";
 import { chain } from "./core.mjs";
 
 const INPUTS = [
@@ -72,8 +71,8 @@ export function adopt(script, cx) {
     `Promise.resolve().finally(() => (${object}))`,
     `Promise.reject(new Error()).catch(() => (${object}))`,
   ]);
-  const lines = [`${start}.then((value) => log("${label}", value), (error) => log("${label}", error.message))`];
-  return chain(script, lines, cx);
+  const reactions = `(value) => log("${label}", value), (error) => log("${label}", error.message)`;
+  return chain(script, [`${start}.then(${reactions})`], cx);
 }
 
 // A subclass that says when it is used.
@@ -103,6 +102,5 @@ export function subclass(script, cx) {
     `Loud.reject(new Error()).catch(() => ${value})`,
     `new Loud((resolve) => resolve(Loud.resolve(${value})))`,
   ]);
-  const lines = append([start], `.then((value) => log("${script.label("k")}", value))`);
-  return chain(script, lines, cx);
+  return chain(script, [`${start}.then((value) => log("${script.label("k")}", value))`], cx);
 }

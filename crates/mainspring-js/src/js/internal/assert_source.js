@@ -19,8 +19,8 @@ const assertion = new RegExp(
   String.raw`(?:^|\W)(?:assert|ok|strict)(?:\.call|\.apply|["']\])?${space}$`,
 );
 
-// The innermost call around the offset that reads like one of an assertion, else the innermost of all: where it
-// begins and ends.
+// The innermost call around the offset that reads like one of an assertion, else the innermost of all: where
+// it begins and ends.
 function findCall(source, offset, isAnyTaken) {
   const open = [];
   let other;

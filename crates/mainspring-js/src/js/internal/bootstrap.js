@@ -108,6 +108,7 @@ host.setEntries({
   timer: timers.runTimer,
   immediate: timers.runImmediate,
   ticks: tasks.runTicks,
+  task: (run) => run(),
   rejections: tasks.runRejections,
   uncaught(error, origin) {
     return require("internal/uncaught").onUncaught(error, origin);

@@ -111,36 +111,36 @@ Module.prototype = {
 };
 hide(Module.prototype, "constructor", Module);
 
-Module._cache = cache;
-Module._nodeModulePaths = nodeModulePaths;
-Module._extensions = {
-  __proto__: null,
-  ".js"(module, filename) {
-    const format = host.moduleFormat(filename);
-    if (format === "module") requireModule(module, filename);
-    else compile(module, host.readSource(filename), filename, format === "unsaid");
+Object.assign(Module, {
+  _cache: cache,
+  _nodeModulePaths: nodeModulePaths,
+  _extensions: {
+    __proto__: null,
+    ".js"(module, filename) {
+      const format = host.moduleFormat(filename);
+      if (format === "module") requireModule(module, filename);
+      else compile(module, host.readSource(filename), filename, format === "unsaid");
+    },
+    ".json"(module, filename) {
+      module.exports = parseJson(filename, host.readSource(filename));
+    },
   },
-  ".json"(module, filename) {
-    module.exports = parseJson(filename, host.readSource(filename));
+  _resolveFilename(specifier, parent) {
+    const { path, format } = resolve(specifier, parent);
+    return format === "builtin" && specifier.startsWith("node:") ? specifier : path;
   },
-};
-Module._resolveFilename = (specifier, parent) => {
-  const { path, format } = resolve(specifier, parent);
-  return format === "builtin" && specifier.startsWith("node:") ? specifier : path;
-};
-Module._load = (specifier, parent, isMain = false) => {
-  const known = parent?.[resolved]?.get(specifier);
-  const filename =
-    known !== undefined && known in cache ? known : Module._resolveFilename(specifier, parent, isMain);
-  const cached = cache[filename];
-  if (!filename.startsWith("/") && cached === undefined) return require(filename.replace("node:", ""));
-  parent?.[resolved]?.set(specifier, filename);
-  if (cached !== undefined) {
+  _load(specifier, parent, isMain = false) {
+    const known = parent?.[resolved]?.get(specifier);
+    const filename =
+      known !== undefined && known in cache ? known : Module._resolveFilename(specifier, parent, isMain);
+    const cached = cache[filename];
+    if (!filename.startsWith("/") && cached === undefined) return require(filename.replace("node:", ""));
+    parent?.[resolved]?.set(specifier, filename);
+    if (cached === undefined) return load(filename, parent, isMain);
     if (parent?.children && !parent.children.includes(cached)) parent.children.push(cached);
     return cached.exports;
-  }
-  return load(filename, parent, isMain);
-};
+  },
+});
 
 function load(filename, parent, isMain) {
   const module = new Module(filename, parent);
@@ -165,12 +165,11 @@ function load(filename, parent, isMain) {
 
 function makeRequire(module) {
   const require = (id) => module.require(id);
-  require.resolve = (request, options) => extra().resolveRequest(module, request, options);
-  require.resolve.paths = (request) => extra().lookupPaths(module, request);
-  require.main = mainModule;
-  require.extensions = Module._extensions;
-  require.cache = cache;
-  return require;
+  const resolve = (request, options) => extra().resolveRequest(module, request, options);
+  resolve.paths = function paths(request) {
+    return extra().lookupPaths(module, request);
+  };
+  return Object.assign(require, { resolve, main: mainModule, extensions: Module._extensions, cache });
 }
 
 // What few scripts use.

@@ -49,14 +49,17 @@ function open(options, stderr, ignoresErrors) {
         stream.write(text);
         return;
       }
-      const isSilent = typeof stream.once === "function" && typeof stream.removeListener === "function";
+      const isEmitter = typeof stream.once === "function" && typeof stream.removeListener === "function";
       try {
-        if (isSilent) stream.once("error", noop);
-        stream.write(text, noop);
-      } catch {
-        // Asked for: whoever logs does not hear of it.
+        if (isEmitter) stream.once("error", noop);
+        // An error may also come later.
+        stream.write(text, (error) => {
+          if (error && isEmitter) stream.once("error", noop);
+        });
+      } catch (error) {
+        if (error instanceof RangeError && /stack/.test(error.message)) throw error;
       } finally {
-        if (isSilent) stream.removeListener("error", noop);
+        if (isEmitter) stream.removeListener("error", noop);
       }
     },
 
@@ -65,8 +68,10 @@ function open(options, stderr, ignoresErrors) {
       if (typeof colorMode === "boolean") return colorMode;
       const stream = streams[Number(isError)];
       const isTTY = Boolean(stream.isTTY);
-      if (isTTY && typeof stream.getColorDepth === "function") return stream.getColorDepth() > 2;
-      return require("internal/colors").wantsColors(isTTY);
+      if (typeof stream.getColorDepth === "function") return isTTY && stream.getColorDepth() > 2;
+      // What the environment says is about the streams of the process.
+      const isOwn = Object.values(require("internal/stdio")).includes(stream);
+      return isOwn ? require("internal/colors").wantsColors(isTTY) : isTTY;
     },
 
     inspectOptions(isError) {

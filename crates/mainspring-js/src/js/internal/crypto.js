@@ -8,7 +8,10 @@ const kindOf = Object.getOwnPropertyDescriptor(TypedArray.prototype, Symbol.toSt
 
 // Fills a view or a part of it with random bytes.
 function fillRandom(view, offset = 0, size = view.byteLength - offset) {
-  if (size > 0) new Uint8Array(view.buffer, view.byteOffset + offset, size).set(host.randomBytes(size));
+  if (size === 0) return;
+  const { buffer, byteOffset, byteLength } = view;
+  const bytes = view instanceof Uint8Array ? view : new Uint8Array(buffer, byteOffset, byteLength);
+  bytes.set(host.randomBytes(size), offset);
 }
 
 const secret = {};

@@ -96,7 +96,7 @@ class Comparison {
   keys(value, kind) {
     let keys = keysOf(value);
     if (kind === "Array" || ArrayBuffer.isView(value)) {
-      keys = keys.filter((key) => !/^(0|[1-9]\d*)$/.test(key));
+      keys = keys.filter((key) => !(/^(0|[1-9]\d{0,9})$/.test(key) && key < 4294967295));
     }
     if (this.strict) {
       const isEnumerable = (symbol) => Object.prototype.propertyIsEnumerable.call(value, symbol);

@@ -1,7 +1,7 @@
 "use strict";
 
 const { codeError } = require("internal/errors");
-const { defineInterface, isObject } = require("internal/webidl");
+const { defineInterface, isObject, toText } = require("internal/webidl");
 
 // The names of the errors that have a code, each behind its constant. The code is the place in the list.
 const legacy = [
@@ -57,11 +57,11 @@ class Slots extends (function (error) {
 
 class DOMException {
   constructor(message = "", options = "Error") {
-    const text = `${message}`;
+    const text = toText(message);
     // Node takes an object too, which may have a cause.
     const given = options !== null && typeof options === "object" ? options : { name: options };
     const error = Reflect.construct(Error, "cause" in given ? [undefined, given] : [], new.target);
-    new Slots(error, { name: `${given.name}`, message: text });
+    new Slots(error, { name: toText(given.name), message: text });
     return error;
   }
 

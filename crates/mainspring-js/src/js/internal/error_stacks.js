@@ -1,10 +1,13 @@
 "use strict";
 
-// The engine's stacks are frames alone; Node's begin with the error. The text is made when it is first read, as
-// in Node: until then a constructor may still change the name.
+// The engine's stacks are frames alone; Node's begin with the error. The text is made when it is first read,
+// as in Node: until then a constructor may still change the name.
 
 const inherited = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
 const capture = Error.captureStackTrace;
+
+// Errors whose stack was read: what the script deletes then is gone.
+const made = new WeakSet();
 
 function fix(object, value) {
   const property = { __proto__: null, value, writable: true, enumerable: false, configurable: true };
@@ -30,14 +33,18 @@ if (inherited?.get) {
       for (let error = this; typeof error === "object" && error; error = Object.getPrototypeOf(error)) {
         const frames = inherited.get.call(error);
         if (frames === undefined) continue;
+        if (made.has(error)) return undefined;
         const stack = withHead(error, frames);
-        if (Object.isExtensible(error)) fix(error, stack);
+        if (Object.isExtensible(error)) {
+          made.add(error);
+          fix(error, stack);
+        }
         return stack;
       }
       return undefined;
     },
     set(value) {
-      fix(this, value);
+      if (this !== Error.prototype) fix(this, value);
     },
     enumerable: false,
     configurable: true,

@@ -1,7 +1,8 @@
 "use strict";
 
 const { invalidArgType } = require("internal/errors");
-const { defineInterface, dictionary, invalidThis, isObject, missingArgs } = require("internal/webidl");
+const { defineInterface, dictionary, invalidThis, isObject, missingArgs, toText } =
+  require("internal/webidl");
 
 const { apply } = Reflect;
 const inspectCustom = Symbol.for("nodejs.util.inspect.custom");
@@ -45,7 +46,7 @@ class Event {
 
   constructor(type, options = undefined) {
     if (arguments.length === 0) throw missingArgs("type");
-    const text = `${type}`;
+    const text = toText(type);
     const init = dictionary(options, "options");
     this.#state = {
       type: text,
@@ -150,7 +151,7 @@ class Event {
   initEvent(type, bubbles = false, cancelable = false) {
     const state = stateOf(this);
     if (arguments.length === 0) throw missingArgs("type");
-    const text = `${type}`;
+    const text = toText(type);
     if (state.currentTarget !== null) return;
     Object.assign(state, {
       type: text,
@@ -217,7 +218,7 @@ let slotsOf;
 
 class EventTarget {
   #slots = {
-    lists: undefined, // of the entries by type, each replaced when it changes: a dispatch goes on with its own
+    lists: undefined, // of the entries by type, replaced when they change: a dispatch goes on with its own
     captures: false, // whether there may be listeners that capture
     handlers: undefined,
     limit: undefined,
@@ -239,7 +240,7 @@ class EventTarget {
   addEventListener(type, listener, options = undefined) {
     slotsOf(this);
     if (arguments.length < 2) throw missingArgs("type", "listener");
-    const text = `${type}`;
+    const text = toText(type);
     validateListener(listener);
     const entry = newEntry(text, listener, captureOf(options));
     let signal;
@@ -265,7 +266,7 @@ class EventTarget {
   removeEventListener(type, listener, options = undefined) {
     const { lists } = slotsOf(this);
     if (arguments.length < 2) throw missingArgs("type", "listener");
-    const text = `${type}`;
+    const text = toText(type);
     validateListener(listener);
     const capture = captureOf(options);
     const list = lists?.get(text);

@@ -1,6 +1,6 @@
 "use strict";
 
-const { formatBigInt, formatNumber } = require("internal/inspect_text");
+const { defaults, formatBigInt, formatNumber } = require("internal/inspect_text");
 
 function inspect(value, options) {
   return require("internal/inspect").inspect(value, options);
@@ -44,21 +44,25 @@ function isCircular(value, parents) {
   return Object.values(value).some((item) => isCircular(item, [...parents, value]));
 }
 
-function toNumber(value, convert) {
-  if (typeof value === "bigint") return formatBigInt(value);
-  return typeof value === "symbol" ? "NaN" : formatNumber(convert(value));
+function formatNumeric(value, options) {
+  const isSeparated = options?.numericSeparator ?? defaults.numericSeparator;
+  return (typeof value === "bigint" ? formatBigInt : formatNumber)(value, isSeparated);
+}
+
+function toNumber(value, options, convert) {
+  if (typeof value === "symbol") return "NaN";
+  return formatNumeric(typeof value === "bigint" ? value : convert(value), options);
 }
 
 const directives = {
   s(value, options) {
-    if (typeof value === "number") return formatNumber(value);
-    if (typeof value === "bigint") return formatBigInt(value);
+    if (typeof value === "number" || typeof value === "bigint") return formatNumeric(value, options);
     if (value === null || typeof value !== "object" || hasOwnText(value)) return String(value);
     return inspect(value, { ...options, depth: 0, colors: false, compact: 3 });
   },
-  d: (value) => toNumber(value, Number),
-  i: (value) => toNumber(value, Number.parseInt),
-  f: (value) => (typeof value === "symbol" ? "NaN" : formatNumber(Number.parseFloat(value))),
+  d: (value, options) => toNumber(value, options, Number),
+  i: (value, options) => toNumber(value, options, Number.parseInt),
+  f: (value, options) => (typeof value === "symbol" ? "NaN" : formatNumeric(parseFloat(value), options)),
   j: (value) => toJson(value),
   o: (value, options) => inspect(value, { ...options, showHidden: true, showProxy: true, depth: 4 }),
   O: (value, options) => inspect(value, options),

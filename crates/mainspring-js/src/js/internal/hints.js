@@ -28,7 +28,7 @@ function missingGlobal(error) {
 }
 
 function missingModule(error) {
-  const [, name] = /'(?:node:)?(\w+)(?:\/[\w/]*)?'|: node:(\w+)/.exec(error.message) ?? [];
+  const name = /(?: '(?:node:)?|: node:)(\w+)/.exec(error.message)?.[1];
   if (name !== undefined && modules.split(" ").includes(name)) return `${name} is not part of this runtime yet.`;
   if (error.code !== "MODULE_NOT_FOUND" || error.requireStack?.length !== 0) return undefined;
   return `There is no such file: check its name. The current directory is ${host.cwd()}`;

@@ -1,24 +1,9 @@
 "use strict";
 
 const { details } = host;
-const { escape, formatBigInt, formatNumber, plural, quote } = require("internal/inspect_text");
+const { defaults, escape, formatBigInt, formatNumber, plural, quote } = require("internal/inspect_text");
 const custom = Symbol.for("nodejs.util.inspect.custom");
 const { getPrototypeOf, hasOwn, getOwnPropertyDescriptor, getOwnPropertyNames } = Object;
-
-const defaults = Object.seal({
-  showHidden: false,
-  depth: 2,
-  colors: false,
-  customInspect: true,
-  showProxy: false,
-  maxArrayLength: 100,
-  maxStringLength: 10000,
-  breakLength: 80,
-  compact: 3,
-  sorted: false,
-  getters: false,
-  numericSeparator: false,
-});
 
 // Constructors of the language: their prototypes end a list of inherited properties.
 const builtinNames = new Set(
@@ -253,8 +238,8 @@ const kinds = {
 };
 
 const rareKinds = new Set(
-  ("TypedArray ArrayBuffer SharedArrayBuffer DataView Promise WeakSet WeakMap MapIterator SetIterator Module " +
-    "Boxed").split(" "),
+  ("TypedArray ArrayBuffer SharedArrayBuffer DataView Promise WeakSet WeakMap MapIterator SetIterator " +
+    "Module Boxed").split(" "),
 );
 
 function asList(info, head, items) {
@@ -302,9 +287,10 @@ function ownKeys(value, showHidden, onlyNames) {
 }
 
 function kindOf(value, name, found) {
-  if (Array.isArray(value)) return "Array";
-  const kind = found?.[0];
-  if (kind === "TypedArray" || /^(Map|Set)(Iterator)?$/.test(kind)) return kind;
+  const kind = Array.isArray(value) ? "Array" : found?.[0];
+  if (/^(?:Array|TypedArray|(?:Map|Set)(?:Iterator)?)$/.test(kind)) {
+    return name === null || Symbol.iterator in value ? kind : "Object";
+  }
   if (typeof value === "function") return "Function";
   if (name === "Object") return kind === "Arguments" ? kind : "Object";
   if (rareKinds.has(kind) || (kind !== "Arguments" && hasOwn(kinds, kind))) return kind;
@@ -472,7 +458,7 @@ function formatGetter(ctx, value, { get, set }, level) {
   try {
     const result = get.call(value);
     return indented(ctx, () => {
-      if (result !== null && typeof result === "object") {
+      if (result !== null && (typeof result === "object" || typeof result === "function")) {
         return `${ctx.stylize(`[${label}]`, "special")} ${formatValue(ctx, result, level)}`;
       }
       return around(formatPrimitive(ctx, result, ctx.stylize));

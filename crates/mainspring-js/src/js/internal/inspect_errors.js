@@ -18,8 +18,9 @@ function improveStack(stack, info, name) {
     stack.startsWith(name) &&
     (stack.length === length || stack[length] === ":" || stack[length] === "\n");
   if (info.name === null) {
-    const start = /^[A-Z][a-z_ A-Z0-9[\]()-]+(?=:|\n\s+at)|^[a-z_A-Z0-9-]*Error$/.exec(stack);
-    return prefix(info, "Error").slice(0, -1) + stack.slice(start?.[0].length ?? 0);
+    const start = /^[A-Z][a-z_ A-Z0-9[\]()-]+(?=:|\n\s+at)|^[a-z_A-Z0-9-]*Error$/.exec(stack)?.[0];
+    const known = prefix(info, start ?? "Error").slice(0, -1);
+    return start === undefined ? `${known}: ${stack}` : known + stack.slice(start.length);
   }
   const known = prefix(info, "Error").slice(0, -1);
   if (!named || known === name) return stack;
@@ -54,21 +55,31 @@ function commonRun(lines, others) {
   return [0, 0];
 }
 
+function directory() {
+  try {
+    return require("internal/process").status.object?.cwd() ?? host.cwd();
+  } catch {
+    // It may be gone.
+    return undefined;
+  }
+}
+
 // Greys out what is not the script's own: builtin modules, and the working directory.
 function colorFrame(ctx, line, cwd) {
-  if (/[( ](?:node|mainspring):[^)]*\)?$/.test(line)) return ctx.stylize(line, "undefined");
+  if (/[( ](?:node|mainspring):[^)]*\)?$|\(native\)$/.test(line)) return ctx.stylize(line, "undefined");
   const packages = /(?<=[/\\]node_modules[/\\])(?:@[^/\\]+[/\\])?[^/\\]+/g;
   line = line.replace(packages, (name) => ctx.stylize(name, "module"));
-  const at = line.indexOf(`${cwd}/`);
-  if (at === -1) return line;
-  let start = line.slice(0, at).endsWith("file://") ? at - 7 : at;
+  if (cwd === undefined) return line;
+  const found = [`file://${encodeURI(cwd)}/`, `${cwd}/`].find((start) => line.includes(start));
+  if (found === undefined) return line;
+  let start = line.indexOf(found);
+  const rest = start + found.length;
   let end = "";
   if (line[start - 1] === "(" && line.endsWith(")")) {
     start--;
     line = line.slice(0, -1);
     end = ctx.stylize(")", "undefined");
   }
-  const rest = at + cwd.length + 1;
   return line.slice(0, start) + ctx.stylize(line.slice(start, rest), "undefined") + line.slice(rest) + end;
 }
 
@@ -76,7 +87,12 @@ function errorBase(ctx, error, info) {
   const { keys } = info;
   const name = error.name != null ? String(error.name) : "Error";
   let stack = stackOf(error);
-  if (!ctx.showHidden) {
+  if (ctx.showHidden) {
+    // The stack has just become a property: Node has it first.
+    const index = keys.indexOf("stack");
+    if (index !== -1) keys.splice(index, 1);
+    if (Object.hasOwn(error, "stack")) keys.unshift("stack");
+  } else {
     // What the stack tells need not be told again.
     for (const key of ["name", "message", "stack"]) {
       const index = keys.indexOf(key);
@@ -93,7 +109,7 @@ function errorBase(ctx, error, info) {
   } else {
     let lines = frames(ctx, error, stack.slice(start + 1));
     if (ctx.colors) {
-      const cwd = host.cwd();
+      const cwd = directory();
       lines = lines.map((line) => colorFrame(ctx, line, cwd));
     }
     stack = `${stack.slice(0, start)}\n${lines.join("\n")}`;

@@ -2,8 +2,8 @@
 
 const { builtinNames, formatProperty } = require("internal/inspect");
 
-// Adds to the output what a value inherits from up to three prototypes, the first of them `object`. Those of the
-// language are left out.
+// Adds to the output what a value inherits from up to three prototypes, the first of them `object`. Those of
+// the language are left out.
 function addInherited(ctx, value, object, level, output) {
   const seen = new Set(Reflect.ownKeys(value));
   for (let steps = 0; steps < 3 && object !== null; steps++, object = Object.getPrototypeOf(object)) {

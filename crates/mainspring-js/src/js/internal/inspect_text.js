@@ -1,5 +1,21 @@
 "use strict";
 
+// The options of `inspect`, as far as the caller gives no others.
+const defaults = Object.seal({
+  showHidden: false,
+  depth: 2,
+  colors: false,
+  customInspect: true,
+  showProxy: false,
+  maxArrayLength: 100,
+  maxStringLength: 10000,
+  breakLength: 80,
+  compact: 3,
+  sorted: false,
+  getters: false,
+  numericSeparator: false,
+});
+
 const unescaped = /^[^\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]*$/;
 const toEscape = /[\x00-\x1f'\\\x7f-\x9f\ud800-\udfff]/gu;
 const shortEscapes = {
@@ -53,4 +69,4 @@ function formatBigInt(number, separated) {
   return `${separated ? withSeparators(String(number)) : number}n`;
 }
 
-module.exports = { escape, formatBigInt, formatNumber, plural, quote };
+module.exports = { defaults, escape, formatBigInt, formatNumber, plural, quote };

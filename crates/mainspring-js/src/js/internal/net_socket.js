@@ -137,7 +137,8 @@ class Socket extends Duplex {
         this._transferred(value < 0 ? errnoError(value, "write") : null);
         break;
       case SHUT:
-        if (!this.destroyed) this._finalized(value < 0 ? errnoError(value, "shutdown") : null);
+        // That it could not be told is no error: then there is nobody to tell.
+        if (!this.destroyed) this._finalized();
         break;
       case CLOSED:
         if (this.#isSending) {

@@ -1,7 +1,7 @@
 "use strict";
 
 const { codeError, validateNumber } = require("internal/errors");
-const { defineInterface, dictionary, illegalConstructor, invalidThis, isObject, missingArgs } =
+const { defineInterface, dictionary, illegalConstructor, invalidThis, isObject, missingArgs, toText } =
   require("internal/webidl");
 const { EventTarget, innerOptions, inspectCustom } = require("internal/event_target");
 
@@ -89,7 +89,7 @@ class PerformanceEntry {
 class PerformanceMark extends PerformanceEntry {
   constructor(name, options = undefined) {
     if (arguments.length === 0) throw missingArgs("name");
-    const text = `${name}`;
+    const text = toText(name);
     const { detail, startTime } = dictionary(options, "options") ?? {};
     super(token, {
       name: text,
@@ -126,7 +126,7 @@ function enqueue(entry) {
 
 function timeOf(mark, name) {
   if (typeof mark === "number") return validateTime(mark, name);
-  const text = `${mark}`;
+  const text = toText(mark);
   if (markTimes.has(text)) return markTimes.get(text);
   const { DOMException } = require("internal/dom_exception");
   throw new DOMException(`The "${text}" performance mark has not been set`, "SyntaxError");
@@ -156,7 +156,7 @@ function measureTimes(startOrOptions, endMark) {
 }
 
 function clear(type, name) {
-  const text = name === undefined ? undefined : `${name}`;
+  const text = name === undefined ? undefined : toText(name);
   timeline[type] = text === undefined ? [] : timeline[type].filter((entry) => entry.name !== text);
   if (type === "mark") {
     if (text === undefined) markTimes.clear();
@@ -201,7 +201,7 @@ class Performance extends EventTarget {
   measure(name, startOrOptions = undefined, endMark = undefined) {
     check(this);
     if (arguments.length === 0) throw missingArgs("name");
-    const text = `${name}`;
+    const text = toText(name);
     const { startTime, duration, detail } = measureTimes(startOrOptions, endMark);
     const fields = { name: text, entryType: "measure", startTime, duration, detail: cloneDetail(detail) };
     return enqueue(new PerformanceMeasure(token, fields));
@@ -225,13 +225,13 @@ class Performance extends EventTarget {
   getEntriesByType(type) {
     check(this);
     if (arguments.length === 0) throw missingArgs("type");
-    return select(Object.values(timeline), undefined, `${type}`);
+    return select(Object.values(timeline), undefined, toText(type));
   }
 
   getEntriesByName(name, type = undefined) {
     check(this);
     if (arguments.length === 0) throw missingArgs("name");
-    return select(Object.values(timeline), `${name}`, type === undefined ? undefined : `${type}`);
+    return select(Object.values(timeline), toText(name), type === undefined ? undefined : toText(type));
   }
 
   toJSON() {

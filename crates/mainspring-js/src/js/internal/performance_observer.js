@@ -1,7 +1,7 @@
 "use strict";
 
 const { invalidArgType, invalidArgValue, validateFunction } = require("internal/errors");
-const { defineInterface, dictionary, illegalConstructor, invalidThis, isObject, missingArgs } =
+const { defineInterface, dictionary, illegalConstructor, invalidThis, isObject, missingArgs, toText } =
   require("internal/webidl");
 const { inspectCustom, reportException } = require("internal/event_target");
 const { inspectAs, observers, select, timeline } = require("internal/performance");
@@ -33,13 +33,13 @@ class PerformanceObserverEntryList {
   getEntriesByType(type) {
     const lists = entriesOf(this);
     if (arguments.length === 0) throw missingArgs("type");
-    return select(lists, undefined, `${type}`);
+    return select(lists, undefined, toText(type));
   }
 
   getEntriesByName(name, type = undefined) {
     const lists = entriesOf(this);
     if (arguments.length === 0) throw missingArgs("name");
-    return select(lists, `${name}`, type === undefined ? undefined : `${type}`);
+    return select(lists, toText(name), type === undefined ? undefined : toText(type));
   }
 
   [inspectCustom](depth, options, inspect) {
@@ -85,7 +85,7 @@ class PerformanceObserver {
       }
     }
     setKey(state, entryTypes === undefined ? "type" : "entryTypes");
-    const wanted = (entryTypes === undefined ? [type] : [...entryTypes]).map((each) => `${each}`);
+    const wanted = (entryTypes === undefined ? [type] : [...entryTypes]).map(toText);
     const types = wanted.filter((each) => supportedEntryTypes.includes(each));
     if (types.length === 0) return;
     state.types = new Set(entryTypes === undefined ? [...state.types, ...types] : types);

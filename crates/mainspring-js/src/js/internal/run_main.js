@@ -13,20 +13,20 @@ function runMain(path) {
   else require("internal/cjs").runMain(main.path);
 }
 
-// A module is evaluated in a job of its own. If it never comes to its end, the exit code says so.
+// A module is evaluated in a job of a task of its own, as in Node, so that its immediates come before its timers. If it
+// never comes to its end, the exit code says so.
 function runModule(url) {
   let isSettled = false;
   require("internal/process").setUnsettledCheck(() => !isSettled);
-  import(url).then(
-    () => {
-      isSettled = true;
-    },
-    (error) => {
-      isSettled = true;
-      require("internal/esm").explain(error);
-      require("internal/uncaught").onUncaught(error, "unhandledRejection");
-    },
-  );
+  function settled() {
+    isSettled = true;
+  }
+  function failed(error) {
+    isSettled = true;
+    require("internal/esm").explain(error);
+    require("internal/uncaught").onUncaught(error, "unhandledRejection");
+  }
+  host.enqueueTask(() => import(url).then(settled, failed));
 }
 
 // Runs a source that is in no file as a module of the current directory.

@@ -87,7 +87,7 @@ function parse(input, parseQueryString, slashesDenoteHost) {
   if (search !== undefined) {
     url.search = search;
     url.query = search.slice(1);
-  } else if (parseQueryString && !/^\/\/?(?!\/)[^#@\s]*$/.test(input)) url.search = "";
+  }
   if (parseQueryString) url.query = require("querystring").parse(url.query ?? "");
   if (pathname !== "") url.pathname = pathname;
   else if (slashed.has(url.protocol) && url.hostname) url.pathname = "/";

@@ -45,6 +45,13 @@ function isObject(value) {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
+// What WebIDL calls a DOMString. A template would do, but the engine calls a method for it.
+function toText(value) {
+  if (typeof value === "string") return value;
+  if (typeof value === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
+  return String(value);
+}
+
 // The argument that is to be read as a dictionary: undefined if there is none.
 function dictionary(value, name) {
   if (value == null) return undefined;
@@ -76,4 +83,5 @@ module.exports = {
   isObject,
   isPlatformObject,
   missingArgs,
+  toText,
 };

@@ -38,21 +38,31 @@ let rejections = [];
 process.on("unhandledRejection", (reason) => rejections.push(reason));
 process.on("rejectionHandled", () => {});
 
-// One function of a test: it ends by returning, by its promise, or by calling `done` if it takes it.
+// One function of a test: it ends by returning, by its promise, or by calling `done` if it takes it. If it calls
+// that again, this is held against the test that is under way then.
 function step(body) {
   return new Promise((resolve, reject) => {
+    let isOver = false;
     const timer = setTimeout(() => {
       const hint = rejections.find((reason) => reason instanceof Error);
       reject(hint ?? new Error(`not done within ${TIMEOUT} ms`));
     }, TIMEOUT);
     const end = (settle) => (value) => {
+      isOver = true;
       clearTimeout(timer);
       settle(value);
     };
     fail = end(reject);
     if (body.length > 0) {
-      const done = (error) => (error ? fail(error) : end(resolve)());
-      body.call({}, done);
+      body.call({}, (error) => {
+        if (isOver) {
+          fail(new Error("a test before this one called done() again"));
+        } else if (error) {
+          fail(error);
+        } else {
+          end(resolve)();
+        }
+      });
     } else {
       const result = body.call({});
       if (typeof result?.then === "function") {

@@ -200,9 +200,16 @@ fn tasks(layer: &Rc<Layer<Boa>>, define: &mut impl FnMut(&str, NativeFunction)) 
             let Some(object) = arguments.get_or_undefined(0).as_object() else {
                 return Ok(JsValue::undefined());
             };
-            for name in
-                ["timer", "immediate", "ticks", "task", "beforeExit", "exit", "uncaught", "rejections"]
-            {
+            for name in [
+                "timer",
+                "immediate",
+                "ticks",
+                "task",
+                "beforeExit",
+                "exit",
+                "uncaught",
+                "rejections",
+            ] {
                 let function = object.get(JsString::from(name), context)?;
                 if function.is_callable() {
                     layer.engine().entries.borrow_mut().insert(name, function);

@@ -24,8 +24,8 @@ function checkedSize(value, name, scale, max) {
 function randomBytes(size, callback = undefined) {
   size = checkedSize(size, "size", 1, MAX_SIZE);
   if (callback !== undefined) validateFunction(callback, "callback");
-  const random = host.randomBytes(size);
-  const bytes = require("buffer").Buffer.from(random.buffer, random.byteOffset, size);
+  const bytes = require("buffer").Buffer.alloc(size);
+  fillRandom(bytes);
   if (callback === undefined) return bytes;
   later(callback, bytes);
 }

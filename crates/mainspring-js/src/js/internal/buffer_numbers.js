@@ -61,63 +61,63 @@ function checkBigInt(value, isSigned) {
   }
 }
 
+const viewNames = { Float: "Float32", Double: "Float64", BigInt64: "BigInt64", BigUInt64: "BigUint64" };
+
 // All methods that read and write numbers.
 function install(prototype) {
-  const methods = [];
-  const both = (name, size, read, write) => {
-    methods.push([`read${name}`, function (offset = 0) {
-      return read(this, offset, size);
-    }]);
-    methods.push([`write${name}`, function (value, offset = 0) {
-      return write(this, value, offset, size);
-    }]);
-  };
-  // Through the scratch memory, with the methods of a DataView.
-  const view = (kind, size, suffix, isLittle, check) => {
-    both(`${kind}${suffix}`, size, (buffer, offset) => {
-      checkOffset(buffer, offset, size);
-      for (let i = 0; i < size; i++) scratchBytes[i] = buffer[offset + i];
-      return scratch[`get${viewNames[kind]}`](0, isLittle);
-    }, (buffer, value, offset) => {
-      check?.(value);
-      scratch[`set${viewNames[kind]}`](0, value, isLittle);
-      checkOffset(buffer, offset, size);
-      for (let i = 0; i < size; i++) buffer[offset + i] = scratchBytes[i];
-      return offset + size;
-    });
-  };
-  const viewNames = { Float: "Float32", Double: "Float64", BigInt64: "BigInt64", BigUInt64: "BigUint64" };
-  for (const isSigned of [false, true]) {
-    const kind = isSigned ? "Int" : "UInt";
-    both(`${kind}8`, 1, (buffer, offset) => readInteger(buffer, offset, 1, isSigned, true),
-      (buffer, value, offset) => writeInteger(buffer, value, offset, 1, isSigned, true));
-    for (const isLittle of [true, false]) {
-      const suffix = isLittle ? "LE" : "BE";
-      for (const size of [2, 4]) {
-        both(`${kind}${size * 8}${suffix}`, size,
-          (buffer, offset) => readInteger(buffer, offset, size, isSigned, isLittle),
-          (buffer, value, offset) => writeInteger(buffer, value, offset, size, isSigned, isLittle));
-      }
-      view(`Big${kind}64`, 8, suffix, isLittle, (value) => checkBigInt(value, isSigned));
-      methods.push([`read${kind}${suffix}`, function (offset, byteLength) {
-        if (offset === undefined) throw invalidArgType("offset", "number", offset);
-        checkByteLength(byteLength);
-        return readInteger(this, offset, byteLength, isSigned, isLittle);
-      }]);
-      methods.push([`write${kind}${suffix}`, function (value, offset, byteLength) {
-        checkByteLength(byteLength);
-        return writeInteger(this, value, offset, byteLength, isSigned, isLittle);
-      }]);
-      if (isSigned) {
-        view("Float", 4, suffix, isLittle);
-        view("Double", 8, suffix, isLittle);
-      }
-    }
-  }
-  for (const [name, method] of methods) {
+  const add = (name, method) => {
     Object.defineProperty(method, "name", { value: name, configurable: true });
     prototype[name] = method;
     if (name.includes("UInt")) prototype[name.replace("UInt", "Uint")] = method;
+  };
+  const addInteger = (name, size, isSigned, isLittle) => {
+    add(`read${name}`, function (offset = 0) {
+      return readInteger(this, offset, size, isSigned, isLittle);
+    });
+    add(`write${name}`, function (value, offset = 0) {
+      return writeInteger(this, value, offset, size, isSigned, isLittle);
+    });
+  };
+  // Through the scratch memory, with the methods of a DataView.
+  const addView = (kind, size, isLittle, check) => {
+    const get = `get${viewNames[kind]}`;
+    const set = `set${viewNames[kind]}`;
+    const name = `${kind}${isLittle ? "LE" : "BE"}`;
+    add(`read${name}`, function (offset = 0) {
+      checkOffset(this, offset, size);
+      for (let i = 0; i < size; i++) scratchBytes[i] = this[offset + i];
+      return scratch[get](0, isLittle);
+    });
+    add(`write${name}`, function (value, offset = 0) {
+      check?.(value);
+      scratch[set](0, value, isLittle);
+      checkOffset(this, offset, size);
+      for (let i = 0; i < size; i++) this[offset + i] = scratchBytes[i];
+      return offset + size;
+    });
+  };
+  for (const isSigned of [false, true]) {
+    const kind = isSigned ? "Int" : "UInt";
+    addInteger(`${kind}8`, 1, isSigned, true);
+    for (const isLittle of [true, false]) {
+      const suffix = isLittle ? "LE" : "BE";
+      addInteger(`${kind}16${suffix}`, 2, isSigned, isLittle);
+      addInteger(`${kind}32${suffix}`, 4, isSigned, isLittle);
+      addView(`Big${kind}64`, 8, isLittle, (value) => checkBigInt(value, isSigned));
+      add(`read${kind}${suffix}`, function (offset, byteLength) {
+        if (offset === undefined) throw invalidArgType("offset", "number", offset);
+        checkByteLength(byteLength);
+        return readInteger(this, offset, byteLength, isSigned, isLittle);
+      });
+      add(`write${kind}${suffix}`, function (value, offset, byteLength) {
+        checkByteLength(byteLength);
+        return writeInteger(this, value, offset, byteLength, isSigned, isLittle);
+      });
+    }
+  }
+  for (const isLittle of [true, false]) {
+    addView("Float", 4, isLittle);
+    addView("Double", 8, isLittle);
   }
 }
 

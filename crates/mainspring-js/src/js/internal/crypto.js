@@ -6,12 +6,17 @@ const TypedArray = Object.getPrototypeOf(Uint8Array);
 // The class of a typed array, undefined for everything else.
 const kindOf = Object.getOwnPropertyDescriptor(TypedArray.prototype, Symbol.toStringTag).get;
 
-// Fills a view or a part of it with random bytes.
+const CHUNK = 65536;
+const QUOTA = 65536;
+
+// Fills a view or a part of it with random bytes. In pieces: the limit of memory is for what the script holds.
 function fillRandom(view, offset = 0, size = view.byteLength - offset) {
   if (size === 0) return;
   const { buffer, byteOffset, byteLength } = view;
   const bytes = view instanceof Uint8Array ? view : new Uint8Array(buffer, byteOffset, byteLength);
-  bytes.set(host.randomBytes(size), offset);
+  for (let done = 0; done < size; done += CHUNK) {
+    bytes.set(host.randomBytes(Math.min(CHUNK, size - done)), offset + done);
+  }
 }
 
 const secret = {};
@@ -46,7 +51,7 @@ class Crypto {
     if (kind === undefined || kind.startsWith("Float")) {
       throw domException("The data argument must be an integer-type TypedArray", "TypeMismatchError");
     }
-    if (array.byteLength > 65536) {
+    if (array.byteLength > QUOTA) {
       throw domException("The requested length exceeds 65,536 bytes", "QuotaExceededError");
     }
     fillRandom(array);

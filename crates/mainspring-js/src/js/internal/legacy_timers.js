@@ -3,7 +3,7 @@
 // The deprecated functions of `timers` that make a timer of any object with `_onTimeout`.
 
 const { invalidArgType, outOfRange } = require("internal/errors");
-const { disarm, rearm } = require("internal/timers");
+const { rearm } = require("internal/timers");
 const { emitWarning } = require("internal/warning");
 
 const MAX_DELAY = 2 ** 31 - 1;
@@ -33,7 +33,8 @@ function enroll(item, msecs) {
 }
 
 function stop(item) {
-  disarm(item);
+  if (item._id > 0) host.clearTimer(item._id);
+  item._id = 0;
   item._idleTimeout = -1;
   item._idleNext = item._idlePrev = null;
 }

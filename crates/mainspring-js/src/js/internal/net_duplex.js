@@ -16,7 +16,6 @@ class WritableState {
     this.corked = 0;
     // What is on the way: how much, and whom to tell.
     this.isWriting = false;
-    this.isSync = false;
     this.writingLength = 0;
     this.writingCallbacks = null;
     this.needDrain = false;
@@ -27,6 +26,12 @@ class WritableState {
   }
 }
 
+// What `_transfer` says if there is no error.
+const DONE = 0;
+const LATER = 1;
+
+const { isView } = ArrayBuffer;
+
 function destroyedError(name) {
   return codeError(Error, "ERR_STREAM_DESTROYED", `Cannot call ${name} after a stream was destroyed`);
 }
@@ -36,14 +41,22 @@ function call(callbacks, error) {
   else if (callbacks !== null) for (const callback of callbacks) callback(error);
 }
 
+// Hands something on. What could be written at once is done with, but its callback is called later all the same.
 function begin(stream, chunk, encoding, length, callbacks) {
   const state = stream._writableState;
-  state.isWriting = true;
-  state.writingLength = length;
-  state.writingCallbacks = callbacks;
-  state.isSync = true;
-  stream._transfer(chunk, encoding);
-  state.isSync = false;
+  const outcome = stream._transfer(chunk, encoding);
+  if (outcome === DONE) {
+    state.length -= length;
+    if (callbacks !== null || state.needDrain || state.ending) nextTick(afterWrite, stream, callbacks);
+  } else if (outcome === LATER) {
+    state.isWriting = true;
+    state.writingLength = length;
+    state.writingCallbacks = callbacks;
+  } else {
+    state.length -= length;
+    stream.errored ??= outcome;
+    nextTick(afterFailure, stream, callbacks, outcome);
+  }
 }
 
 // Several at once, if several wait.
@@ -165,7 +178,7 @@ class Duplex extends Readable {
       }
     } else if (chunk === null) {
       throw codeError(TypeError, "ERR_STREAM_NULL_VALUES", "May not write null values to stream");
-    } else if (!ArrayBuffer.isView(chunk)) {
+    } else if (!isView(chunk)) {
       throw invalidArgType("chunk", ["string", "Buffer", "TypedArray", "DataView"], chunk);
     }
     const state = this._writableState;
@@ -197,16 +210,13 @@ class Duplex extends Readable {
     state.isWriting = false;
     state.writingCallbacks = null;
     state.length -= state.writingLength;
-    state.writingLength = 0;
     if (error) {
       this.errored ??= error;
-      if (state.isSync) nextTick(afterFailure, this, callbacks, error);
-      else afterFailure(this, callbacks, error);
+      afterFailure(this, callbacks, error);
       return;
     }
     beginBuffered(this);
-    if (!state.isSync) afterWrite(this, callbacks);
-    else if (callbacks !== null || state.needDrain || state.ending) nextTick(afterWrite, this, callbacks);
+    afterWrite(this, callbacks);
   }
 
   end(chunk, encoding, callback) {
@@ -306,4 +316,4 @@ class Duplex extends Readable {
   }
 }
 
-module.exports = { Duplex };
+module.exports = { DONE, Duplex, LATER };

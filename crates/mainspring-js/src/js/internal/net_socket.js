@@ -4,7 +4,7 @@ const {
   AbortError, codeError, invalidArgType, validateAbortSignal, validateFunction, validateNumber, validateString,
 } = require("internal/errors");
 const { Buffer } = require("buffer");
-const { Duplex } = require("internal/net_duplex");
+const { DONE, Duplex, LATER } = require("internal/net_duplex");
 const { addressError, errnoError } = require("internal/net_errors");
 const { nextTick } = require("internal/task_queues");
 
@@ -21,6 +21,10 @@ const CONNECTION = 6;
 const handles = [];
 const NONE = -1;
 const kHandle = Symbol("handle");
+
+const { netWrite } = host;
+const { setPrototypeOf } = Object;
+const bufferPrototype = Buffer.prototype;
 
 host.netDispatch((id, event, value) => {
   const handle = handles[id];
@@ -116,13 +120,12 @@ class Socket extends Duplex {
   _onEvent(event, value) {
     switch (event) {
       case DATA:
-        this._touch();
-        if (this.destroyed) return;
+        this.#timer?.refresh();
         this.bytesRead += value.length;
-        if (!this._push(Object.setPrototypeOf(value, Buffer.prototype)) && this.#isReading) this.#read(false);
+        if (!this._push(setPrototypeOf(value, bufferPrototype)) && this.#isReading) this.#read(false);
         break;
       case END:
-        this._touch();
+        this.#timer?.refresh();
         this.#isReading = false;
         if (this.destroyed) return;
         if (value < 0) this.destroy(errnoError(value, "read"));
@@ -133,7 +136,7 @@ class Socket extends Duplex {
         break;
       case WRITTEN:
         this.#isSending = false;
-        this._touch();
+        this.#timer?.refresh();
         this._transferred(value < 0 ? errnoError(value, "write") : null);
         break;
       case SHUT:
@@ -164,20 +167,16 @@ class Socket extends Duplex {
   _transfer(chunk, encoding) {
     if (this.connecting) {
       this.#transferOnceConnected(chunk, encoding);
-      return;
+      return LATER;
     }
-    if (this.#id === NONE) {
-      this._transferred(codeError(Error, "ERR_SOCKET_CLOSED", "Socket is closed"));
-      return;
-    }
-    this._touch();
-    const data = Array.isArray(chunk)
-      ? chunk.map((one) => toBytes(one.chunk, one.encoding))
-      : toBytes(chunk, encoding);
-    const status = host.netWrite(this.#id, data);
-    this.#isSending = status > 0;
-    if (status === 0) this._transferred(null);
-    else if (status < 0) this._transferred(errnoError(status, "write"));
+    if (this.#id === NONE) return codeError(Error, "ERR_SOCKET_CLOSED", "Socket is closed");
+    this.#timer?.refresh();
+    const data = typeof chunk !== "string" && !Array.isArray(chunk) ? chunk : toBytes(chunk, encoding);
+    const status = netWrite(this.#id, data);
+    if (status === DONE) return DONE;
+    if (status < 0) return errnoError(status, "write");
+    this.#isSending = true;
+    return LATER;
   }
 
   #transferOnceConnected(chunk, encoding) {
@@ -185,7 +184,8 @@ class Socket extends Duplex {
     const onConnect = () => {
       this.#pendingLength = 0;
       this.removeListener("close", onClose);
-      this._transfer(chunk, encoding);
+      const outcome = this._transfer(chunk, encoding);
+      if (outcome !== LATER) this._transferred(outcome === DONE ? null : outcome);
     };
     const onClose = () => {
       const message = "Socket closed before the connection was established";
@@ -255,7 +255,7 @@ class Socket extends Duplex {
     }
     if (callback !== null) this.once("connect", callback);
     if (this.connecting) return this;
-    this._touch();
+    this.#timer?.refresh();
     this.connecting = true;
     if (options.noDelay !== undefined) this.#options.noDelay = Boolean(options.noDelay);
     if (options.keepAlive !== undefined) {
@@ -293,7 +293,7 @@ class Socket extends Duplex {
         nextTick(() => this.destroy(error));
         return;
       }
-      this._touch();
+      this.#timer?.refresh();
       const [first, ...rest] = select.interleave(found);
       const toTarget = ({ address }) => ({ address, port, ...locals });
       const patience = options.autoSelectFamilyAttemptTimeout ?? select.attemptTimeout();
@@ -340,7 +340,7 @@ class Socket extends Duplex {
     this.connecting = false;
     this.#attempts = null;
     this.#sockname = undefined;
-    this._touch();
+    this.#timer?.refresh();
     this.#setUp();
     this.emit("connect");
     this.emit("ready");
@@ -367,11 +367,6 @@ class Socket extends Duplex {
       this.#id = NONE;
     }
     this.#attempt(next);
-  }
-
-  // Something has happened: the timeout begins anew.
-  _touch() {
-    this.#timer?.refresh();
   }
 
   #stopTimer() {
@@ -486,6 +481,7 @@ class Socket extends Duplex {
 
 // What is written, as the host takes it.
 function toBytes(chunk, encoding) {
+  if (Array.isArray(chunk)) return chunk.map((one) => toBytes(one.chunk, one.encoding));
   if (typeof chunk !== "string" || !encoding || encoding === "utf8") return chunk;
   return Buffer.from(chunk, encoding);
 }

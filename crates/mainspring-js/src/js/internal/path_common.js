@@ -8,7 +8,7 @@ function squeeze(segments, isAbsolute) {
   for (const segment of segments) {
     if (segment === "" || segment === ".") continue;
     if (segment !== "..") kept.push(segment);
-    else if (kept.length > 0 && kept.at(-1) !== "..") kept.pop();
+    else if (kept.length > 0 && kept[kept.length - 1] !== "..") kept.pop();
     else if (!isAbsolute) kept.push("..");
   }
   return kept;

@@ -4,7 +4,7 @@ const { startTimer, clearTimer, resetTimer, refTimer, startImmediate, refImmedia
 const clearHostImmediate = host.clearImmediate;
 const { htmlTimers } = host.options();
 
-const MAX_DELAY = 2 ** 31 - 1;
+const MAX_DELAY = 2147483647;
 // Instead of the host's id of a timer: it is not armed, or its callback runs.
 const IDLE = 0;
 const RUNNING = -1;
@@ -20,17 +20,17 @@ function notAFunction(callback) {
   return require("internal/errors").invalidArgType("callback", "function", callback);
 }
 
+function tooLong(after) {
+  const message = `${after} does not fit into a 32-bit signed integer.\nTimeout duration was set to 1.`;
+  require("internal/warning").emitWarning(message, "TimeoutOverflowWarning");
+  return 1;
+}
+
 // What Node makes of a delay: a number from 1 to 2^31 - 1, everything else is 1.
 function toDelay(after) {
   after *= 1;
   if (after >= 1 && after <= MAX_DELAY) return after;
-  if (after > MAX_DELAY) {
-    require("internal/warning").emitWarning(
-      `${after} does not fit into a 32-bit signed integer.\nTimeout duration was set to 1.`,
-      "TimeoutOverflowWarning",
-    );
-  }
-  return 1;
+  return after > MAX_DELAY ? tooLong(after) : 1;
 }
 
 // The delay of a timer by the HTML rule.
@@ -105,18 +105,15 @@ function setRef(timer, isRef) {
 
 function release(timer) {
   timer._id = IDLE;
-  if (lastNumber > 0 && timer._number !== undefined) byNumber.delete(timer._number);
-}
-
-function disarm(timer) {
-  if (timer._id > IDLE) clearTimer(timer._id);
-  release(timer);
+  if (lastNumber > 0) byNumber.delete(timer._number);
 }
 
 function setTimeout(callback, after, ...args) {
   if (typeof callback !== "function") throw notAFunction(callback);
+  // As toDelay, which would cost a call.
   after *= 1;
-  const timer = new Timeout(callback, after >= 1 && after <= MAX_DELAY ? after : toDelay(after), true);
+  if (!(after >= 1 && after <= MAX_DELAY)) after = after > MAX_DELAY ? tooLong(after) : 1;
+  const timer = new Timeout(callback, after, true);
   if (args.length > 0) timer._timerArgs = args;
   return timer;
 }
@@ -133,9 +130,11 @@ function clearTimeout(timer) {
     timer = byNumber.get(Number(timer));
     if (timer === undefined) return;
   }
+  if (timer._id > IDLE) clearTimer(timer._id);
   timer._onTimeout = null;
   timer._idleTimeout = -1;
-  disarm(timer);
+  timer._id = IDLE;
+  if (lastNumber > 0) byNumber.delete(timer._number);
 }
 
 function clearInterval(timer) {
@@ -240,7 +239,6 @@ module.exports = {
   clearImmediate,
   clearInterval,
   clearTimeout,
-  disarm,
   rearm,
   runImmediate,
   runTimer,

@@ -87,7 +87,7 @@ pub(crate) struct Options {
     #[arg(long, global = true, value_name = "FILE", help_heading = "What it does")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Serves a page with the figures of the running script: a port, or an address and a port
+    /// Serves a page with the figures of the script: a port, or address:port
     #[arg(
         long,
         global = true,

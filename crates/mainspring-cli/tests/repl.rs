@@ -11,6 +11,7 @@ use std::process::{Child, Command};
 use common::{BINARY, Guard, Scratch};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 /// A terminal with the command in it.
 struct Terminal {
@@ -28,6 +29,8 @@ impl Terminal {
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
+        let size = Winsize { ws_row: 40, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).unwrap();
         let slave = File::from(
             rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap(),
         );
@@ -129,7 +132,8 @@ fn values_are_shown_and_kept() {
     assert_eq!(terminal.enter("typeof require + path.sep + typeof fetch"), "'function/undefined'");
     assert_eq!(terminal.enter("Promise.resolve(1).then(console.log); 0"), "0\n1");
     assert_eq!(terminal.enter("var π = 3; `${π}`"), "'3'");
-    assert_eq!(terminal.enter(""), "");
+    terminal.press("\r");
+    terminal.expect("\n> ");
     terminal.press("\x04");
     assert_eq!(terminal.end(), 0);
 }
@@ -224,13 +228,12 @@ fn top_level_await_declares_globals() {
 fn the_loop_runs_while_a_line_is_typed() {
     let scratch = Scratch::new("repl-loop");
     let mut terminal = Terminal::open(scratch.path(), &[]);
-    assert_eq!(
-        terminal.enter("let n = 0; const t = setInterval(() => console.log(`beat ${++n}`), 5); 0"),
-        "0"
-    );
+    terminal.enter("let n = 0; const t = setInterval(() => console.log(`beat ${++n}`), 5); 0");
     // The line that is half typed stands below what the timer says.
     terminal.press("n >");
-    terminal.expect("beat 3\n> n >");
+    terminal.expect("n >");
+    terminal.expect("beat");
+    terminal.expect("\n> n >");
     terminal.press("= 3; clearInterval(t)\r");
     terminal.expect("undefined\n> ");
     terminal.press("\x04");
@@ -345,7 +348,13 @@ fn files_and_many_lines_can_be_entered() {
     assert!(terminal.enter(".load /no/such.js").contains("cannot be loaded"));
     terminal.press(".editor\r");
     terminal.expect("abandons.\n");
-    terminal.press("const many =\r  [1, 2];\rmany.length\r\x04");
+    for line in ["const many =", "  [1, 2];", "many.length"] {
+        terminal.press(line);
+        terminal.expect(line);
+        terminal.press("\r");
+        terminal.expect("\n");
+    }
+    terminal.press("\x04");
     terminal.expect("\n2\n> ");
     terminal.press("\x04");
     assert_eq!(terminal.end(), 0);

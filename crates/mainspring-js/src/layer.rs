@@ -479,7 +479,8 @@ impl<E: Engine> JobQueue for Layer<E> {
         if self.engine.has_rejections() {
             self.enter_checkpoint(cx, "rejections", Engine::report_rejections);
         }
-        if !self.engine.has_jobs() || self.is_paused.get() {
+        let is_done = !self.engine.has_jobs() && !self.engine.has_rejections();
+        if is_done || self.is_paused.get() {
             self.host.set_deadline(None);
         }
     }

@@ -140,8 +140,7 @@ mod tests {
 
     #[test]
     fn names_of_others_are_refused() {
-        for own in [None, Some("127.0.0.1:80"), Some("localhost"), Some("[::1]:9230")]
-        {
+        for own in [None, Some("127.0.0.1:80"), Some("localhost"), Some("[::1]:9230")] {
             assert!(is_name_of_this_machine(own), "{own:?}");
         }
         for other in ["example.org", "example.org:80", "localhost.example.org", ""] {

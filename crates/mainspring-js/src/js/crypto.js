@@ -10,8 +10,8 @@ const MAX_SIZE = 2 ** 31 - 1;
 const RANDOM_LIMIT = 2 ** 48;
 
 // The callback gets its result in a turn of its own.
-function later(callback, result) {
-  require("timers").setImmediate(callback, null, result);
+function later(callback, error, result) {
+  require("timers").setImmediate(callback, error, result);
 }
 
 function checkedSize(value, name, scale, max) {
@@ -27,7 +27,7 @@ function randomBytes(size, callback = undefined) {
   const bytes = require("buffer").Buffer.alloc(size);
   fillRandom(bytes);
   if (callback === undefined) return bytes;
-  later(callback, bytes);
+  later(callback, null, bytes);
 }
 
 function isBytes(value) {
@@ -59,7 +59,7 @@ function randomFill(buf, offset, size, callback) {
   else if (typeof size === "function") [size, callback] = [undefined, size];
   validateFunction(callback, "callback");
   fill(buf, offset, size);
-  later(callback, buf);
+  later(callback, null, buf);
 }
 
 function randomInt(min, max, callback) {
@@ -79,7 +79,7 @@ function randomInt(min, max, callback) {
   } while (number >= limit);
   const result = min + (number % range);
   if (callback === undefined) return result;
-  later(callback, result);
+  later(callback, undefined, result);
 }
 
 function randomUUID(options = undefined) {

@@ -2,6 +2,7 @@
 
 const { codeError, invalidArgType, invalidArgValue, validateString } = require("internal/errors");
 const { URL, URLSearchParams } = require("internal/url");
+const { missingArgs, toText } = require("internal/webidl");
 
 function isURL(value) {
   return Boolean(value?.href && value.protocol && value.auth === undefined && value.path === undefined);
@@ -70,10 +71,8 @@ function shareToFileURL(path) {
 }
 
 function domainArgument(values) {
-  if (values.length === 0) {
-    throw codeError(TypeError, "ERR_MISSING_ARGS", 'The "domain" argument must be specified');
-  }
-  return `${values[0]}`;
+  if (values.length === 0) throw missingArgs("domain");
+  return toText(values[0]);
 }
 
 function domainToASCII(domain) {

@@ -1,9 +1,6 @@
 "use strict";
 
-function missing() {
-  const { codeError } = require("internal/errors");
-  return codeError(TypeError, "ERR_MISSING_ARGS", 'The "input" argument must be specified');
-}
+const { missingArgs, toText } = require("internal/webidl");
 
 function invalidCharacter(message) {
   const { DOMException } = require("internal/dom_exception");
@@ -11,16 +8,16 @@ function invalidCharacter(message) {
 }
 
 function atob(input) {
-  if (arguments.length === 0) throw missing();
-  const text = host.atob(`${input}`);
+  if (arguments.length === 0) throw missingArgs("input");
+  const text = host.atob(toText(input));
   if (text === undefined) throw invalidCharacter("Invalid character");
   if (text === null) throw invalidCharacter("The string to be decoded is not correctly encoded.");
   return text;
 }
 
 function btoa(input) {
-  if (arguments.length === 0) throw missing();
-  const text = host.btoa(`${input}`);
+  if (arguments.length === 0) throw missingArgs("input");
+  const text = host.btoa(toText(input));
   if (text === undefined) throw invalidCharacter("Invalid character");
   return text;
 }

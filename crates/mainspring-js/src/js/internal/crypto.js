@@ -1,6 +1,6 @@
 "use strict";
 
-const { codeError } = require("internal/errors");
+const { defineInterface, illegalConstructor, invalidThis } = require("internal/webidl");
 
 const TypedArray = Object.getPrototypeOf(Uint8Array);
 // The class of a typed array, undefined for everything else.
@@ -9,7 +9,7 @@ const kindOf = Object.getOwnPropertyDescriptor(TypedArray.prototype, Symbol.toSt
 const CHUNK = 65536;
 const QUOTA = 65536;
 
-// Fills a view or a part of it with random bytes. In pieces: the limit of memory is for what the script holds.
+// Fills a view or a part of it with random bytes, in pieces: what the host allocates is not limited.
 function fillRandom(view, offset = 0, size = view.byteLength - offset) {
   if (size === 0) return;
   const { buffer, byteOffset, byteLength } = view;
@@ -25,14 +25,12 @@ class Crypto {
   #brand;
 
   constructor(key) {
-    if (key !== secret) throw codeError(TypeError, "ERR_ILLEGAL_CONSTRUCTOR", "Illegal constructor");
+    if (key !== secret) throw illegalConstructor();
     this.#brand = key;
   }
 
   static #check(self) {
-    if (typeof self !== "object" || self === null || !(#brand in self)) {
-      throw codeError(TypeError, "ERR_INVALID_THIS", 'Value of "this" must be of type Crypto');
-    }
+    if (typeof self !== "object" || self === null || !(#brand in self)) throw invalidThis("Crypto");
   }
 
   get subtle() {
@@ -69,9 +67,6 @@ function domException(message, name) {
   return new DOMException(message, name);
 }
 
-for (const key of ["subtle", "getRandomValues", "randomUUID"]) {
-  Object.defineProperty(Crypto.prototype, key, { enumerable: true });
-}
-Object.defineProperty(Crypto.prototype, Symbol.toStringTag, { value: "Crypto", configurable: true });
+defineInterface(Crypto);
 
 module.exports = { Crypto, crypto: new Crypto(secret), fillRandom };

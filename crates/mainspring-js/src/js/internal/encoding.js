@@ -1,21 +1,13 @@
 "use strict";
 
 const { codeError, invalidArgType, validateString } = require("internal/errors");
+const { defineInterface, dictionary, invalidThis, toText } = require("internal/webidl");
 
 const inspectCustom = Symbol.for("nodejs.util.inspect.custom");
-
-function invalidThis(type) {
-  return codeError(TypeError, "ERR_INVALID_THIS", `Value of "this" must be of type ${type}`);
-}
 
 // Node's native parts throw these, without the code in the text.
 function nativeError(code, message) {
   return Object.assign(new TypeError(message), { code });
-}
-
-function describe(prototype, name, keys) {
-  for (const key of keys) Object.defineProperty(prototype, key, { enumerable: true });
-  Object.defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
 }
 
 class TextEncoder {
@@ -32,7 +24,7 @@ class TextEncoder {
 
   encode(input = "") {
     TextEncoder.#check(this);
-    return host.encodeUtf8(`${input}`);
+    return host.encodeUtf8(toText(input));
   }
 
   encodeInto(src, dest) {
@@ -52,7 +44,7 @@ class TextEncoder {
   }
 }
 
-describe(TextEncoder.prototype, "TextEncoder", ["encoding", "encode", "encodeInto"]);
+defineInterface(TextEncoder);
 
 const noBytes = new Uint8Array(0);
 let abandoned;
@@ -78,10 +70,8 @@ class TextDecoder {
   #stream = 0;
 
   constructor(encoding = "utf-8", options = undefined) {
-    encoding = `${encoding}`;
-    if (options !== undefined && typeof options !== "object" && typeof options !== "function") {
-      throw invalidArgType("options", "Object", options);
-    }
+    encoding = toText(encoding);
+    options = dictionary(options, "options");
     this.#encoding = host.encodingName(encoding);
     if (this.#encoding === undefined) {
       const message = `The "${encoding}" encoding is not supported`;
@@ -147,6 +137,6 @@ class TextDecoder {
   }
 }
 
-describe(TextDecoder.prototype, "TextDecoder", ["decode", "encoding", "fatal", "ignoreBOM"]);
+defineInterface(TextDecoder);
 
 module.exports = { TextDecoder, TextEncoder };

@@ -84,6 +84,8 @@ function internalName(value) {
 // The name of the nearest constructor that the value is an instance of; null without any prototype.
 // With `inherited`, the properties of the prototypes passed on the way are added to it.
 function constructorName(ctx, value, level, inherited) {
+  // Most objects are plain.
+  if (getPrototypeOf(value) === Object.prototype && !hasOwn(value, "constructor")) return "Object";
   for (let object = value; object !== null; object = getPrototypeOf(object)) {
     const constructor = getOwnPropertyDescriptor(object, "constructor")?.value;
     if (typeof constructor !== "function") continue;
@@ -324,7 +326,7 @@ function formatValue(ctx, value, level, inView) {
       }
     }
   }
-  if (ctx.seen.includes(value)) {
+  if (ctx.seen.has(value)) {
     ctx.circular ??= new Map();
     if (!ctx.circular.has(value)) ctx.circular.set(value, ctx.circular.size + 1);
     return ctx.stylize(`[Circular *${ctx.circular.get(value)}]`, "special");
@@ -382,7 +384,7 @@ function formatObject(ctx, value, level, found, inView) {
     return ctx.stylize(name === null ? known : `[${known}]`, "special");
   }
   level += 1;
-  ctx.seen.push(value);
+  ctx.seen.add(value);
   ctx.current = level;
   let output;
   const { indent } = ctx;
@@ -392,7 +394,9 @@ function formatObject(ctx, value, level, found, inView) {
     output.push(...inherited);
   } catch (error) {
     if (!isStackOverflow(error)) throw error;
-    ctx.seen.length = ctx.seen.lastIndexOf(value);
+    // What is below it was left behind.
+    const open = [...ctx.seen];
+    for (const below of open.slice(open.indexOf(value))) ctx.seen.delete(below);
     ctx.indent = indent;
     const known = prefix(info, "Object").slice(0, -1);
     const reason = "Inspection interrupted prematurely. Maximum call stack size exceeded.";
@@ -404,7 +408,7 @@ function formatObject(ctx, value, level, found, inView) {
     if (ctx.compact === true) info.open = `${mark} ${info.open}`;
     else info.base = info.base === "" ? mark : `${mark} ${info.base}`;
   }
-  ctx.seen.pop();
+  ctx.seen.delete(value);
   if (ctx.sorted) {
     const order = ctx.sorted === true ? undefined : ctx.sorted;
     const start = info.isList ? output.length - info.keys.length : 0;
@@ -517,7 +521,8 @@ function inspect(value, options) {
     // How deep the value is that was formatted last, which decides what goes into one line.
     current: 0,
     budget: {},
-    seen: [],
+    // The objects around the value.
+    seen: new Set(),
     circular: undefined,
   };
   if (arguments.length > 2) {

@@ -9,7 +9,7 @@ function addInherited(ctx, value, object, level, output) {
   for (let steps = 0; steps < 3 && object !== null; steps++, object = Object.getPrototypeOf(object)) {
     const constructor = Object.getOwnPropertyDescriptor(object, "constructor")?.value;
     if (typeof constructor === "function" && builtinNames.has(constructor.name)) return;
-    ctx.seen.push(value);
+    ctx.seen.add(value);
     for (const key of Reflect.ownKeys(object)) {
       if (key === "constructor" || seen.has(key)) continue;
       const property = Object.getOwnPropertyDescriptor(object, key);
@@ -18,7 +18,7 @@ function addInherited(ctx, value, object, level, output) {
       const text = formatProperty(ctx, value, key, level, false, property);
       output.push(ctx.colors ? `\u001b[2m${text}\u001b[22m` : text);
     }
-    ctx.seen.pop();
+    ctx.seen.delete(value);
   }
 }
 

@@ -1,6 +1,7 @@
 "use strict";
 
 const { codeError, validateFunction } = require("internal/errors");
+const { defineInterface, invalidThis, missingArgs, toText } = require("internal/webidl");
 
 const inspectCustom = Symbol.for("nodejs.util.inspect.custom");
 
@@ -21,18 +22,7 @@ let linkedParams;
 let readQuery;
 
 function text(value) {
-  if (typeof value === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
-  return `${value}`.toWellFormed();
-}
-
-function missing(...names) {
-  const quoted = names.map((name) => `"${name}"`).join(" and ");
-  const noun = names.length > 1 ? "arguments" : "argument";
-  return codeError(TypeError, "ERR_MISSING_ARGS", `The ${quoted} ${noun} must be specified`);
-}
-
-function invalidThis(type) {
-  return codeError(TypeError, "ERR_INVALID_THIS", `Value of "this" must be of type ${type}`);
+  return toText(value).toWellFormed();
 }
 
 function invalidUrl(input, base) {
@@ -41,14 +31,6 @@ function invalidUrl(input, base) {
   error.input = input;
   if (base !== undefined) error.base = base;
   return error;
-}
-
-function makeEnumerable(prototype, keys) {
-  for (const key of keys) Object.defineProperty(prototype, key, { enumerable: true });
-}
-
-function tag(prototype, value) {
-  Object.defineProperty(prototype, Symbol.toStringTag, { value, configurable: true });
 }
 
 // Shows items as inspect does those of a Map, on one line if they fit.
@@ -134,14 +116,14 @@ class URLSearchParams {
 
   append(name, value) {
     URLSearchParams.#check(this);
-    if (arguments.length < 2) throw missing("name", "value");
+    if (arguments.length < 2) throw missingArgs("name", "value");
     this.#list.push(text(name), text(value));
     this.#changed();
   }
 
   delete(name, value = undefined) {
     URLSearchParams.#check(this);
-    if (arguments.length < 1) throw missing("name");
+    if (arguments.length < 1) throw missingArgs("name");
     name = text(name);
     if (value !== undefined) value = text(value);
     this.#list = this.#list.filter((_, i, list) => {
@@ -153,21 +135,21 @@ class URLSearchParams {
 
   get(name) {
     URLSearchParams.#check(this);
-    if (arguments.length < 1) throw missing("name");
+    if (arguments.length < 1) throw missingArgs("name");
     const index = this.#find(text(name));
     return index < 0 ? null : this.#list[index + 1];
   }
 
   getAll(name) {
     URLSearchParams.#check(this);
-    if (arguments.length < 1) throw missing("name");
+    if (arguments.length < 1) throw missingArgs("name");
     name = text(name);
     return this.#list.filter((_, i, list) => i & 1 && list[i - 1] === name);
   }
 
   has(name, value = undefined) {
     URLSearchParams.#check(this);
-    if (arguments.length < 1) throw missing("name");
+    if (arguments.length < 1) throw missingArgs("name");
     name = text(name);
     if (value !== undefined) value = text(value);
     let index = this.#find(name);
@@ -179,7 +161,7 @@ class URLSearchParams {
 
   set(name, value) {
     URLSearchParams.#check(this);
-    if (arguments.length < 2) throw missing("name", "value");
+    if (arguments.length < 2) throw missingArgs("name", "value");
     name = text(name);
     value = text(value);
     const first = this.#find(name);
@@ -277,14 +259,10 @@ class Iterator {
 
 Object.setPrototypeOf(Iterator.prototype, Object.getPrototypeOf(Object.getPrototypeOf([].values())));
 delete Iterator.prototype.constructor;
-makeEnumerable(Iterator.prototype, ["next"]);
-tag(Iterator.prototype, "URLSearchParams Iterator");
+Object.defineProperty(Iterator, "name", { value: "URLSearchParams Iterator" });
+defineInterface(Iterator);
 
-makeEnumerable(URLSearchParams.prototype, [
-  "size", "append", "delete", "get", "getAll", "has", "set", "sort", "entries", "forEach", "keys", "values",
-  "toString",
-]);
-tag(URLSearchParams.prototype, "URLSearchParams");
+defineInterface(URLSearchParams);
 Object.defineProperty(URLSearchParams.prototype, Symbol.iterator, {
   value: URLSearchParams.prototype.entries,
   writable: true,
@@ -302,21 +280,21 @@ class URL {
   }
 
   constructor(input, base = undefined) {
-    if (arguments.length === 0) throw missing("url");
-    input = `${input}`;
-    if (base !== undefined) base = `${base}`;
+    if (arguments.length === 0) throw missingArgs("url");
+    input = toText(input);
+    if (base !== undefined) base = toText(base);
     this.#parts = host.urlParse(input, base);
     if (this.#parts === undefined) throw invalidUrl(input, base);
   }
 
   static parse(input, base = undefined) {
-    if (arguments.length === 0) throw missing("url");
+    if (arguments.length === 0) throw missingArgs("url");
     return URL.canParse(input, base) ? new URL(input, base) : null;
   }
 
   static canParse(input, base = undefined) {
-    if (arguments.length === 0) throw missing("url");
-    return host.urlCanParse(`${input}`, base === undefined ? undefined : `${base}`);
+    if (arguments.length === 0) throw missingArgs("url");
+    return host.urlCanParse(toText(input), base === undefined ? undefined : toText(base));
   }
 
   #between(from, to) {
@@ -343,7 +321,7 @@ class URL {
 
   set href(value) {
     const before = this.#parts;
-    value = `${value}`;
+    value = toText(value);
     const parts = host.urlParse(value);
     if (parts === undefined) {
       throw codeError(TypeError, "ERR_INVALID_URL", "Invalid URL", { input: value });
@@ -367,7 +345,7 @@ class URL {
   }
 
   set protocol(value) {
-    this.#change("protocol", `${value}`);
+    this.#change("protocol", toText(value));
   }
 
   get username() {
@@ -375,7 +353,7 @@ class URL {
   }
 
   set username(value) {
-    this.#change("username", `${value}`);
+    this.#change("username", toText(value));
   }
 
   get password() {
@@ -384,7 +362,7 @@ class URL {
   }
 
   set password(value) {
-    this.#change("password", `${value}`);
+    this.#change("password", toText(value));
   }
 
   get host() {
@@ -392,7 +370,7 @@ class URL {
   }
 
   set host(value) {
-    this.#change("host", `${value}`);
+    this.#change("host", toText(value));
   }
 
   get hostname() {
@@ -400,7 +378,7 @@ class URL {
   }
 
   set hostname(value) {
-    this.#change("hostname", `${value}`);
+    this.#change("hostname", toText(value));
   }
 
   get port() {
@@ -409,7 +387,7 @@ class URL {
   }
 
   set port(value) {
-    this.#change("port", `${value}`);
+    this.#change("port", toText(value));
   }
 
   get pathname() {
@@ -417,7 +395,7 @@ class URL {
   }
 
   set pathname(value) {
-    this.#change("pathname", `${value}`);
+    this.#change("pathname", toText(value));
   }
 
   get search() {
@@ -426,7 +404,7 @@ class URL {
   }
 
   set search(value) {
-    this.#change("search", `${value}`);
+    this.#change("search", toText(value));
     this.#refreshParams();
   }
 
@@ -440,7 +418,7 @@ class URL {
   }
 
   set hash(value) {
-    this.#change("hash", `${value}`);
+    this.#change("hash", toText(value));
   }
 
   toJSON() {
@@ -459,8 +437,6 @@ const accessors = [
   "href", "origin", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search",
   "searchParams", "hash",
 ];
-makeEnumerable(URL.prototype, ["toString", ...accessors, "toJSON"]);
-makeEnumerable(URL, ["parse", "canParse"]);
-tag(URL.prototype, "URL");
+defineInterface(URL);
 
 module.exports = { URL, URLSearchParams };

@@ -1,5 +1,8 @@
 //! The loop, as a script uses it: timers, immediates, ticks, jobs, and what happens to exceptions.
 
+mod lists;
+mod strict;
+
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use mainspring::{Cx, ImmediateId, Job, JobQueue, JobQueueId, TimerId};
 
+use self::strict::Strict;
 use crate::engine::{Engine, Entry, JobRun, Origin, Thrown};
 use crate::host::{Host, Limit, Waiting};
 use crate::{Options, Uncaught};
@@ -51,6 +55,8 @@ pub struct Layer<E: Engine> {
     /// Those of them that keep nothing alive.
     idle_timers: RefCell<Ids>,
     idle_immediates: RefCell<Ids>,
+    /// Timers in Node's order, instead of those above, if that is wanted.
+    strict: Option<Strict<E::Ref>>,
     /// Whether jobs wait for the next tick, because they took too long.
     is_paused: Cell<bool>,
     /// Jobs since the last look at the clock.
@@ -70,6 +76,7 @@ impl<E: Engine> Layer<E> {
         options: Options,
         engine: impl FnOnce(&Host) -> Result<E, R>,
     ) -> Result<Rc<Self>, R> {
+        let is_strict = options.strict_node;
         let host = Host::new(cx.clone(), options);
         let engine = engine(&host)?;
         let layer = Rc::new_cyclic(|this| Self {
@@ -79,6 +86,7 @@ impl<E: Engine> Layer<E> {
             immediates: RefCell::default(),
             idle_timers: RefCell::default(),
             idle_immediates: RefCell::default(),
+            strict: is_strict.then(Strict::new),
             is_paused: Cell::new(false),
             unlooked: Cell::new(0),
             attached: Cell::new(None),
@@ -111,7 +119,10 @@ impl<E: Engine> Layer<E> {
             all.borrow().len().saturating_sub(idle.borrow().len())
         };
         Waiting {
-            timers: count(&self.timers, &self.idle_timers),
+            timers: match &self.strict {
+                Some(strict) => strict.referenced(),
+                None => count(&self.timers, &self.idle_timers),
+            },
             immediates: count(&self.immediates, &self.idle_immediates),
         }
     }
@@ -141,6 +152,9 @@ impl<E: Engine> Layer<E> {
         ms: f64,
         is_ref: bool,
     ) -> Result<u64, mainspring::Error> {
+        if let Some(strict) = &self.strict {
+            return self.start_strict(strict, target, Self::delay(ms), is_ref);
+        }
         let layer = Rc::clone(self);
         // It learns its own name, so that it can be crossed off.
         let name = Rc::new(Cell::new(0));
@@ -162,18 +176,27 @@ impl<E: Engine> Layer<E> {
 
     /// Clears a timer. Tells whether it was waiting.
     pub fn clear_timer(&self, id: u64) -> bool {
+        if let Some(strict) = &self.strict {
+            return self.clear_strict(strict, id);
+        }
         cross_off(id, &self.timers, &self.idle_timers);
         TimerId::from_u64(id).is_some_and(|id| self.cx().clear_timeout(id))
     }
 
     /// Lets a timer begin to wait anew. False if it is not waiting.
     pub fn reset_timer(&self, id: u64, ms: f64) -> bool {
+        if let Some(strict) = &self.strict {
+            return self.reset_strict(strict, id, Self::delay(ms));
+        }
         TimerId::from_u64(id)
             .is_some_and(|id| self.cx().reset_timeout(id, Self::delay(ms)).is_ok())
     }
 
     /// Says whether a timer keeps the loop alive.
     pub fn ref_timer(&self, id: u64, is_ref: bool) {
+        if let Some(strict) = &self.strict {
+            return self.ref_strict(strict, id, is_ref);
+        }
         // One that is gone keeps nothing alive.
         if let Some(timer) = TimerId::from_u64(id)
             && self.cx().reference_timer(timer, is_ref).is_ok()
@@ -390,6 +413,9 @@ impl<E: Engine> Layer<E> {
         let timers = std::mem::take(&mut *self.timers.borrow_mut());
         for id in timers.into_iter().filter_map(TimerId::from_u64) {
             self.cx().clear_timeout(id);
+        }
+        if let Some(strict) = &self.strict {
+            strict.end(self.cx());
         }
         let immediates = std::mem::take(&mut *self.immediates.borrow_mut());
         for id in immediates {

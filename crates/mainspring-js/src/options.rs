@@ -284,7 +284,11 @@ impl Options {
         self
     }
 
-    /// Whether to do as Node does where this runtime has a rule that its authors think better.
+    /// Whether timers run in Node's order, instead of that of their deadlines.
+    ///
+    /// Node cuts times to milliseconds, and has a list for each delay, which it runs as far as it is due. So timers
+    /// that are late run in groups of equal delay. Build the loop with
+    /// [`catch_up_timers`](mainspring::Builder::catch_up_timers), so that all that are due run in one phase.
     ///
     /// ```
     /// let options = mainspring_js::Options::new().strict_node(true);

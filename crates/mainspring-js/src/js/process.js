@@ -7,31 +7,10 @@ const { nextTick } = require("internal/task_queues");
 // What scripts that look for features of Node are told.
 const NODE = "20.0.0";
 
-function hrtime(time) {
-  const now = host.hrtime();
-  const seconds = Number(now / 1000000000n);
-  const nanoseconds = Number(now % 1000000000n);
-  if (time === undefined) return [seconds, nanoseconds];
-  if (!Array.isArray(time)) throw require("internal/errors").invalidArgType("time", "Array", time);
-  if (time.length !== 2) throw require("internal/errors").outOfRange("time", 2, time.length);
-  const since = [seconds - time[0], nanoseconds - time[1]];
-  return since[1] < 0 ? [since[0] - 1, since[1] + 1e9] : since;
-}
-hrtime.bigint = function hrtimeBigInt() {
-  return host.hrtime();
-};
-
-function validateExitCode(code) {
-  if (code === null || code === undefined) return;
-  const isNumeral = typeof code === "string" && code !== "" && !Number.isNaN(Number(code));
-  require("internal/errors").validateInteger(isNumeral ? Number(code) : code, "code");
-}
-
 const prototype = function process() {}.prototype;
 const process = Object.assign(Object.create(prototype), {
   title: "mainspring",
   nextTick,
-  hrtime,
 
   cwd() {
     return host.cwd();
@@ -83,8 +62,8 @@ lazy("version", () => `v${NODE}`, false);
 lazy("versions", () => require("internal/process_methods").versions(NODE), false);
 for (const name of [
   "_kill", "abort", "argv0", "chdir", "config", "cpuUsage", "features", "getBuiltinModule", "getegid",
-  "geteuid", "getgid", "getuid", "hasUncaughtExceptionCaptureCallback", "kill", "memoryUsage", "release",
-  "setUncaughtExceptionCaptureCallback", "umask",
+  "geteuid", "getgid", "getuid", "hasUncaughtExceptionCaptureCallback", "hrtime", "kill", "memoryUsage",
+  "release", "setUncaughtExceptionCaptureCallback", "umask",
 ]) {
   lazy(name, () => require("internal/process_methods").members[name]);
 }
@@ -102,7 +81,7 @@ Object.defineProperties(process, {
   exitCode: {
     get: () => status.exitCode,
     set(code) {
-      validateExitCode(code);
+      if (code !== undefined && code !== null) require("internal/process_methods").validateExitCode(code);
       status.exitCode = code;
     },
     enumerable: true,
@@ -110,10 +89,17 @@ Object.defineProperties(process, {
 });
 status.object = process;
 
+function startListeningIfSignal(event) {
+  if (typeof event === "string" && event.startsWith("SIG")) require("internal/signals").start(event);
+}
+
+function onWarning(warning) {
+  require("internal/warning").onWarning(warning);
+}
+
 lazyEmitter(prototype, () => {
-  const { start } = require("internal/signals");
-  process.on("newListener", start);
-  process.on("warning", require("internal/warning").onWarning);
+  process.on("newListener", startListeningIfSignal);
+  process.on("warning", onWarning);
 });
 
 module.exports = process;

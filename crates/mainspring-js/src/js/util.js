@@ -63,21 +63,27 @@ function inherits(constructor, parent) {
 
 const warnedCodes = new Set();
 
+// The same function, but whoever uses it first is told. A code is told of once, however many functions have it.
 function deprecate(original, message, code) {
   if (code !== undefined) require("internal/errors").validateString(code, "code");
-  let isWarned = false;
-  function deprecated(...args) {
-    if (!isWarned) {
-      isWarned = true;
-      if (code === undefined || !warnedCodes.has(code)) {
-        warnedCodes.add(code);
-        require("internal/warning").emitWarning(message, "DeprecationWarning", code, deprecated);
-      }
+  let warn = () => {
+    warn = () => {};
+    if (code !== undefined) {
+      if (warnedCodes.has(code)) return;
+      warnedCodes.add(code);
     }
-    return new.target ? Reflect.construct(original, args, new.target) : Reflect.apply(original, this, args);
-  }
-  Object.setPrototypeOf(deprecated, original);
-  if (original.prototype) deprecated.prototype = original.prototype;
+    require("internal/warning").emitWarning(message, "DeprecationWarning", code, deprecated);
+  };
+  const deprecated = new Proxy(original, {
+    apply(target, receiver, args) {
+      warn();
+      return Reflect.apply(target, receiver, args);
+    },
+    construct(target, args, newTarget) {
+      warn();
+      return Reflect.construct(target, args, newTarget === deprecated ? target : newTarget);
+    },
+  });
   return deprecated;
 }
 
@@ -108,26 +114,29 @@ function debuglog(section, ready) {
   return Object.defineProperty(logger, "enabled", { get: isEnabled, configurable: true, enumerable: true });
 }
 
-function styleText(format, text, { validateStream = true, stream } = {}) {
-  const { invalidArgValue, validateBoolean, validateString } = require("internal/errors");
-  const { colors } = require("internal/inspect").inspect;
+// Text between the codes of a style, or of several, the first one outermost.
+function styleText(format, text, options = {}) {
+  const { validateBoolean, validateString } = require("internal/errors");
   validateString(text, "text");
+  const { stream, validateStream = true } = options;
   validateBoolean(validateStream, "options.validateStream");
-  let [before, after] = ["", ""];
-  for (const name of [format].flat()) {
-    if (colors[name] == null) {
-      const names = Object.keys(colors).map((color) => `'${color}'`);
-      throw invalidArgValue("format", name, `must be one of: ${names.join(", ")}`);
-    }
-    before += `\u001b[${colors[name][0]}m`;
-    after = `\u001b[${colors[name][1]}m${after}`;
-  }
+  const isList = Array.isArray(format);
+  const codes = (isList ? format : [format]).map(styleCodes);
   // One style is left out where nobody would see it; a list of styles is not.
-  if (validateStream && !Array.isArray(format)) {
-    const isTTY = stream === undefined ? host.isTTY(1) : stream.isTTY;
-    if (!require("internal/colors").wantsColors(isTTY)) return text;
-  }
-  return before + text + after;
+  if (validateStream && !isList && !showsColors(stream)) return text;
+  return codes.reduceRight((inner, [on, off]) => `\u001b[${on}m${inner}\u001b[${off}m`, text);
+}
+
+function styleCodes(name) {
+  const { colors } = require("internal/inspect").inspect;
+  if (colors[name] != null) return colors[name];
+  const known = Object.keys(colors).map((color) => `'${color}'`).join(", ");
+  throw require("internal/errors").invalidArgValue("format", name, `must be one of: ${known}`);
+}
+
+function showsColors(stream) {
+  const isTTY = stream === undefined ? host.isTTY(1) : stream.isTTY;
+  return require("internal/colors").wantsColors(isTTY);
 }
 
 function stripVTControlCharacters(str) {

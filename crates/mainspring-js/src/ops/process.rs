@@ -16,7 +16,6 @@ pub(super) const OPS: &[(&str, Op)] = &[
     ("kill", kill),
     ("rss", |_, _| Ok(resident().into())),
     ("signals", signals),
-    ("sourceLine", source_line),
     ("umask", umask),
     ("userIds", user_ids),
     ("watchSignal", watch_signal),
@@ -85,14 +84,6 @@ fn resident() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0.0);
     pages * rustix::param::page_size() as f64
-}
-
-/// `sourceLine(file, line)`: a line of a source, for the report of an error. Undefined if it cannot be read.
-fn source_line(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
-    let (file, line) = (args.string(0)?, args.number(1)? as usize);
-    let path = file.strip_prefix("file://").unwrap_or(&file);
-    let source = std::fs::read_to_string(path).unwrap_or_default();
-    Ok(source.lines().nth(line.saturating_sub(1)).map(str::to_owned).into())
 }
 
 /// `umask(mask)`: sets it, if it is given. The one before.

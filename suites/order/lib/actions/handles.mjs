@@ -116,14 +116,16 @@ export function receiver(script, cx) {
   ];
 }
 
-// Timers that are all due when the loop comes to them: they run in one go, before the immediates they start.
+// Timers that are all due when the loop comes to them: they run in one go, before the immediates they start. What
+// Node does after an error depends on whether the next timer has the same delay; so those that throw have one.
 export function late(script, cx) {
-  Object.assign(cx, place(0, "immediates", true));
-  const inner = { ...cx, depth: cx.depth + 1, async: false };
+  Object.assign(cx, place(0, "immediates", false));
+  const inner = { ...cx, depth: cx.depth + 1, async: false, free: true };
+  const delays = script.has("throws") ? [1] : [0, 1, 1, 2];
   const lines = [];
   for (let count = script.random.between(2, 6); count > 0; count -= 1) {
     const name = script.name("h", { call: "setTimeout(" });
-    const delay = script.schedule.part(script.random.pick([0, 1, 1, 2]));
+    const delay = script.schedule.part(script.random.pick(delays));
     const where = { place: starts(inner), throws: true };
     lines.push(...script.callback(`${name} = setTimeout(`, inner, "t", `, ${delay});`, where));
   }

@@ -3,13 +3,32 @@
 // The members of `process` that few scripts use.
 
 const {
-  codeError, invalidArgType, invalidArgValue, validateInteger, validateObject, validateString,
+  codeError, invalidArgType, invalidArgValue, outOfRange, validateInteger, validateObject, validateString,
 } = require("internal/errors");
 const { status } = require("internal/process");
 
 function versions(node) {
   const { mainspring, engine, engineVersion } = host.version();
   return Object.freeze({ node, mainspring, [engine]: engineVersion });
+}
+
+function hrtime(time) {
+  const now = host.hrtime();
+  const seconds = Number(now / 1000000000n);
+  const nanoseconds = Number(now % 1000000000n);
+  if (time === undefined) return [seconds, nanoseconds];
+  if (!Array.isArray(time)) throw invalidArgType("time", "Array", time);
+  if (time.length !== 2) throw outOfRange("time", 2, time.length);
+  const since = [seconds - time[0], nanoseconds - time[1]];
+  return since[1] < 0 ? [since[0] - 1, since[1] + 1e9] : since;
+}
+hrtime.bigint = function hrtimeBigInt() {
+  return host.hrtime();
+};
+
+function validateExitCode(code) {
+  const isNumeral = typeof code === "string" && code !== "" && !Number.isNaN(Number(code));
+  validateInteger(isNumeral ? Number(code) : code, "code");
 }
 
 function memoryUsage() {
@@ -40,6 +59,7 @@ function toMask(mask) {
 }
 
 const members = {
+  hrtime,
   memoryUsage,
   argv0: "mainspring",
   config: Object.freeze({ target_defaults: Object.freeze({}), variables: Object.freeze({}) }),
@@ -108,4 +128,4 @@ const members = {
   },
 };
 
-module.exports = { members, versions };
+module.exports = { members, validateExitCode, versions };

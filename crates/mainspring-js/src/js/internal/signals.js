@@ -14,9 +14,8 @@ function number(name) {
 
 // Begins to watch for a signal that `process` has its first listener for.
 function start(name) {
-  if (typeof name !== "string" || !name.startsWith("SIG") || watched.has(name)) return;
   const signal = number(name);
-  if (signal === undefined) return;
+  if (signal === undefined || watched.has(name)) return;
   host.watchSignal(signal, () => {
     // The listeners may have gone since. Then it is as if there had never been any.
     if (!status.object.emit(name, name, signal) && !harmless.has(name)) host.exit(128 + signal);

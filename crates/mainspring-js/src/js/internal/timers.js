@@ -46,7 +46,8 @@ function rearm(timer, passed = 0) {
   timer._id = startTimer(timer, ms, timer._ref);
 }
 
-// What most timers have in common stands in the prototype, so that making one stays cheap. The host cuts fractions.
+// What most timers have in common stands in the prototype, so that making one stays cheap. The host cuts
+// fractions of milliseconds.
 class Timeout {
   constructor(callback, after, isRef) {
     this._idleTimeout = after;
@@ -233,12 +234,27 @@ for (const [timerFunction, length] of [[setTimeout, 5], [setInterval, 5], [setIm
   });
 }
 
+// Engines forget the layouts that an object has while it is made when no object has them any more, and making
+// the next one is slower then. These keep those of timers.
+const kept = [];
+for (const [{ prototype }, names] of [
+  [Timeout, ["_idleTimeout", "_onTimeout", "_id"]],
+  [Immediate, ["_onImmediate", "_id"]],
+]) {
+  for (let count = 0; count <= names.length; count++) {
+    const object = Object.create(prototype);
+    for (const name of names.slice(0, count)) object[name] = null;
+    kept.push(object);
+  }
+}
+
 module.exports = {
   Immediate,
   Timeout,
   clearImmediate,
   clearInterval,
   clearTimeout,
+  kept,
   rearm,
   runImmediate,
   runTimer,

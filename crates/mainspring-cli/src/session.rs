@@ -21,17 +21,19 @@ pub(crate) fn run(program: Program, wanted: &args::Options) -> Result<Infallible
     let trace = wanted.trace.as_deref().map(|path| Trace::create(path, began)).transpose()?;
     let trace = trace.map(Rc::new);
     let ending = Ending::new(began, wanted.stats, trace.clone());
-    let options = options(&program, wanted, &ending);
-    if let Source::Repl = program.source {
-        return repl::run(&event_loop, options, limits(wanted)?, &ending);
+    let limits = limits(wanted)?;
+    let mut options = options(&program, wanted, &ending);
+    let screen = matches!(program.source, Source::Repl).then(repl::Screen::new);
+    if let Some(screen) = &screen {
+        options = repl::directed(options, limits, screen);
     }
-    let script = Runtime::with_limits(event_loop.cx(), options, limits(wanted)?);
+    let script = Runtime::with_limits(event_loop.cx(), options, limits);
     let script = Rc::new(script.map_err(|error| error.to_string())?);
     ending.set_script(&script);
     if let Some(trace) = trace {
         script.host().set_observer(move |kind, began, ended| trace.add(kind, began, ended));
     }
-    if wanted.stats || wanted.trace.is_some() {
+    if screen.is_none() && (wanted.stats || wanted.trace.is_some()) {
         signals::report_before(event_loop.cx(), &script, &ending)
             .map_err(|error| format!("signals cannot be watched: {error}"))?;
     }
@@ -40,6 +42,9 @@ pub(crate) fn run(program: Program, wanted: &args::Options) -> Result<Infallible
     }
     if let Some(limit) = wanted.max_callback_time {
         watchdog::start(limit, script.host().deadline())?;
+    }
+    if let Some(screen) = screen {
+        return repl::run(&event_loop, &script, screen, &ending);
     }
     start(&script, program.source);
     let code = script.run(&event_loop).map_err(|error| error.to_string())?;

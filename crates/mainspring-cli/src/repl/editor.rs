@@ -183,7 +183,7 @@ impl LineEditor {
         self.set_plain(true);
         let mut source = String::new();
         let is_wanted = loop {
-            match self.read("") {
+            match self.read("... ") {
                 Ok(line) => source.extend([line.as_str(), "\n"]),
                 Err(ReadlineError::Eof) => break true,
                 Err(_) => break false,

@@ -18,7 +18,7 @@ use signal_hook::consts::SIGINT;
 
 use self::editor::LineEditor;
 use self::link::{Evaluator, Link};
-use self::screen::Screen;
+pub(crate) use self::screen::Screen;
 use crate::ending::Ending;
 use crate::session::explain;
 
@@ -28,16 +28,12 @@ const INTERRUPTED: &str = "Uncaught Error [ERR_SCRIPT_EXECUTION_INTERRUPTED]: Sc
 /// Evaluates what a person types, until the process ends.
 pub(crate) fn run(
     event_loop: &EventLoop,
-    options: Options,
-    limits: Limits,
+    script: &Rc<Runtime>,
+    screen: Screen,
     ending: &Rc<Ending>,
 ) -> Result<Infallible, String> {
-    let screen = Screen::new();
     restore_terminal_at(ending, &screen);
-    let script = Runtime::with_limits(event_loop.cx(), directed(options, limits, &screen), limits);
-    let script = Rc::new(script.map_err(|error| error.to_string())?);
-    ending.set_script(&script);
-    let evaluator = Evaluator::start(&script, event_loop.cx());
+    let evaluator = Evaluator::start(script, event_loop.cx());
     watch_interrupts(event_loop.cx(), script.interrupt(), &evaluator, &screen)
         .map_err(|error| format!("signals cannot be watched: {error}"))?;
     screen.print(&format!(
@@ -55,7 +51,7 @@ pub(crate) fn run(
 }
 
 /// Output goes to the screen, and limits do not end the script.
-fn directed(options: Options, limits: Limits, screen: &Screen) -> Options {
+pub(crate) fn directed(options: Options, limits: Limits, screen: &Screen) -> Options {
     let told = screen.clone();
     let options = options.stdout(Output::terminal(screen.clone())).on_limit(move |_, limit| {
         match limit {

@@ -9,7 +9,7 @@ use rustyline::ExternalPrinter;
 /// The screen. While a line is being typed, output is handed to the line editor, which puts it above the line.
 /// Clones are the same.
 #[derive(Clone)]
-pub(super) struct Screen(Arc<Shared>);
+pub(crate) struct Screen(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Screen {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() }))
     }
 

@@ -114,3 +114,29 @@ fn system_error_op(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
     let (name, meaning) = describe(-args.number(0)? as i32);
     Ok(Value::Array(vec![name.into(), meaning.into()]))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::Path;
+
+    use super::{number, system_error};
+    use crate::Value;
+
+    // spec: JS-3
+    #[test]
+    fn errors_are_worded_as_in_node() {
+        let missing = io::Error::from_raw_os_error(libc::ENOENT);
+        let error = system_error(&missing, "rename", &[Path::new("a"), Path::new("b")]);
+        assert_eq!(error.message, "ENOENT: no such file or directory, rename 'a' -> 'b'");
+        let names: Vec<_> = error.properties.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["errno", "code", "syscall", "path", "dest"]);
+        assert_eq!(error.properties[0].1, Value::Number(f64::from(-libc::ENOENT)));
+    }
+
+    // spec: JS-3
+    #[test]
+    fn an_error_without_a_number_is_one_of_input_and_output() {
+        assert_eq!(number(&io::ErrorKind::WriteZero.into()), libc::EIO);
+    }
+}

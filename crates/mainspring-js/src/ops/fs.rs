@@ -449,3 +449,97 @@ fn first_fault(path: &Path, error: &io::Error) -> OpError {
     }
     system_error(error, "realpath", &[path])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::ops::testing::{run, try_run};
+
+    /// A directory that is removed in the end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new() -> Self {
+            let prefix = std::env::temp_dir().join("mainspring-");
+            let Value::Bytes(path) = run(mkdtemp, [prefix.to_str().unwrap()]) else { panic!() };
+            Self(OsString::from_vec(path).into())
+        }
+
+        fn path(&self, name: &str) -> String {
+            self.0.join(name).to_str().unwrap().into()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    // spec: JS-3
+    #[test]
+    fn what_is_written_is_read() {
+        let scratch = Scratch::new();
+        let path = scratch.path("a");
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+        let args: [Value; 5] =
+            [path.as_str().into(), "grün".into(), flags.bits().into(), 0o600.into(), true.into()];
+        assert_eq!(run(write_file, args), Value::Undefined);
+        let read = |as_text: bool| {
+            run(read_file, [Value::from(path.as_str()), 0.0.into(), as_text.into()])
+        };
+        assert_eq!(read(true), Value::from("grün"));
+        assert_eq!(read(false), Value::from("grün".as_bytes().to_vec()));
+    }
+
+    // spec: JS-3
+    #[test]
+    fn the_first_directory_that_was_made_is_told() {
+        let scratch = Scratch::new();
+        let make =
+            |path: &str| run(mkdir, [scratch.path(path).into(), 0o777.into(), Value::from(true)]);
+        assert_eq!(make("a/b/c"), scratch.path("a").into());
+        assert_eq!(make("a/b/d/e"), scratch.path("a/b/d").into());
+        assert_eq!(make("a/b"), Value::Undefined);
+    }
+
+    // spec: JS-3
+    #[test]
+    fn a_file_can_be_copied_onto_itself() {
+        let scratch = Scratch::new();
+        let path = scratch.path("a");
+        fs::write(&path, "kept").unwrap();
+        run(copy_file, [path.as_str().into(), path.as_str().into(), Value::from(0.0)]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "kept");
+    }
+
+    // spec: JS-3
+    #[test]
+    fn a_directory_is_removed_only_if_asked_to() {
+        let scratch = Scratch::new();
+        fs::create_dir_all(scratch.path("a/b")).unwrap();
+        let remove = |recursive: bool| {
+            let path = Value::from(scratch.path("a"));
+            run(rm, [path, recursive.into(), false.into(), 0.0.into(), 0.0.into()])
+        };
+        assert_eq!(remove(false), Value::Bool(false));
+        assert_eq!(remove(true), Value::Bool(true));
+        assert!(!fs::exists(scratch.path("a")).unwrap());
+    }
+
+    // spec: JS-4
+    #[test]
+    fn a_script_cannot_use_descriptors_that_it_was_not_given() {
+        use std::os::fd::AsRawFd;
+
+        let ours = File::open("/dev/null").unwrap();
+        let fd = f64::from(ours.as_raw_fd());
+        let read: [Value; 3] = [fd.into(), 1.0.into(), Value::Undefined];
+        assert!(try_run(files::read, read).unwrap_err().message.starts_with("EBADF"));
+        assert!(try_run(files::close, [fd]).unwrap_err().message.starts_with("EBADF"));
+        assert!(ours.metadata().is_ok());
+    }
+}

@@ -1,4 +1,4 @@
-//! The process, as only `process` and what prints errors need it.
+//! The process, as only the module `process` needs it.
 
 use std::io;
 
@@ -161,15 +161,6 @@ mod tests {
         let before = run(umask, nothing.clone());
         assert_eq!(run(umask, [before.clone()]), before);
         assert_eq!(run(umask, nothing), before);
-    }
-
-    #[test]
-    fn a_line_of_a_source_is_found_by_its_number() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops/process.rs");
-        let line = |number: f64| run(source_line, [Value::from(file), number.into()]);
-        assert_eq!(line(3.0), "use std::io;".into());
-        assert_eq!(line(1e9), Value::Undefined);
-        assert_eq!(run(source_line, [Value::from("no/such"), 1.0.into()]), Value::Undefined);
     }
 
     #[test]

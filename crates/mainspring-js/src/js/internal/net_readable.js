@@ -98,7 +98,7 @@ class Readable extends EventEmitter {
       piece = state.decoder.write(chunk);
       if (piece === "") return true;
     }
-    if (state.flowing && state.length === 0) {
+    if (state.flowing === true && state.length === 0) {
       this.emit("data", piece);
       return true;
     }

@@ -7,6 +7,7 @@ class Stdio {
     this.fd = fd;
     this.writable = true;
     this.writableEnded = false;
+    this.destroyed = false;
   }
 
   // Undefined unless it is a terminal, as in Node.
@@ -29,18 +30,25 @@ class Stdio {
   write(chunk, encoding = undefined, callback = undefined) {
     if (typeof encoding === "function") [encoding, callback] = [undefined, encoding];
     const bytes = toBytes(chunk, encoding);
-    let error = null;
-    if (this.writableEnded) error = codeError("ERR_STREAM_WRITE_AFTER_END", "write after end", Error);
-    else {
-      try {
-        host.write(this.fd, bytes);
-      } catch (thrown) {
-        error = thrown;
-      }
-    }
+    const error = this.destroyed ? writeAfterDestroy() : this.#send(bytes);
     if (callback !== undefined) nextTick(callback, error);
-    if (error !== null) nextTick(() => this.emit("error", error));
+    // Whoever listens is told once.
+    if (error !== null && !this.destroyed) {
+      this.destroyed = true;
+      this.writable = false;
+      nextTick(() => this.emit("error", error));
+    }
     return error === null;
+  }
+
+  #send(bytes) {
+    if (this.writableEnded) return codeError("ERR_STREAM_WRITE_AFTER_END", "write after end", Error);
+    try {
+      host.write(this.fd, bytes);
+      return null;
+    } catch (error) {
+      return error;
+    }
   }
 
   end(chunk = undefined, encoding = undefined, callback = undefined) {
@@ -63,6 +71,10 @@ function nextTick(callback, ...args) {
 
 function codeError(code, message, Base = TypeError) {
   return require("internal/errors").codeError(Base, code, message);
+}
+
+function writeAfterDestroy() {
+  return codeError("ERR_STREAM_DESTROYED", "Cannot call write after a stream was destroyed", Error);
 }
 
 function toBytes(chunk, encoding) {

@@ -133,3 +133,25 @@ fn is_passing(error: &io::Error) -> bool {
         [libc::EBUSY, libc::EMFILE, libc::ENFILE, libc::ENOTEMPTY, libc::EPERM];
     error.raw_os_error().is_some_and(|errno| PASSING.contains(&errno))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // spec: JS-3
+    #[test]
+    fn what_is_below_comes_after_what_is_beside() {
+        let root = std::env::temp_dir().join(format!("mainspring-tree-{}", std::process::id()));
+        make_all(&root.join("a/c"), 0o777).unwrap();
+        make_all(&root.join("b/d"), 0o777).unwrap();
+        let names = |newest_first| {
+            let recursion = Recursion { newest_first, follow: false };
+            let entries = entries(&root, Some(recursion)).unwrap();
+            let paths = entries.into_iter().map(|entry| entry.parent.join(entry.name));
+            paths.map(|path| path.to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(false), "a b a/c b/d");
+        assert_eq!(names(true), "a b b/d a/c");
+        fs::remove_dir_all(root).unwrap();
+    }
+}

@@ -114,3 +114,27 @@ fn unknown(name: &str, code: &str, errno: f64) -> OpError {
         .with("syscall", "getaddrinfo")
         .with("hostname", name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, version};
+
+    // spec: JS-3
+    #[test]
+    fn only_numbers_are_addresses() {
+        for (text, expected) in [
+            ("127.0.0.1", 4),
+            ("01.2.3.4", 0),
+            ("::1", 6),
+            ("fe80::1%eth0", 6),
+            ("fe80::1%", 0),
+            ("1.2.3.4%eth0", 0),
+            ("localhost", 0),
+            ("", 0),
+        ] {
+            assert_eq!(version(text), expected, "{text}");
+        }
+        assert!(parse("localhost", 1).is_err());
+        assert_eq!(parse("::1", 80).unwrap().to_string(), "[::1]:80");
+    }
+}

@@ -81,7 +81,7 @@ pub enum JobRun<R> {
 ///
 /// Beside this trait, an engine hands the JavaScript half an object `host` with these functions of its own,
 /// most of which call a method of [`Layer`](crate::Layer), and one for each of the
-/// [operations](crate::ops::OPS):
+/// [operations](crate::ops::granted):
 ///
 /// | function | does |
 /// |---|---|

@@ -188,8 +188,7 @@ impl<E: Engine> Layer<E> {
         if let Some(strict) = &self.strict {
             return self.reset_strict(strict, id, Self::delay(ms));
         }
-        TimerId::from_u64(id)
-            .is_some_and(|id| self.cx().reset_timeout(id, Self::delay(ms)).is_ok())
+        TimerId::from_u64(id).is_some_and(|id| self.cx().reset_timeout(id, Self::delay(ms)).is_ok())
     }
 
     /// Says whether a timer keeps the loop alive.
@@ -326,7 +325,10 @@ impl<E: Engine> Layer<E> {
     pub fn timed<R>(&self, call: impl FnOnce(&E) -> R) -> R {
         self.host.set_deadline(None);
         self.start_clock();
-        call(&self.engine)
+        let result = call(&self.engine);
+        // The loop may be driven much later; jobs have a time of their own then.
+        self.host.set_deadline(None);
+        result
     }
 
     /// Counts a call of a function that an operation was given.
@@ -404,11 +406,27 @@ impl<E: Engine> Layer<E> {
         }
     }
 
-    /// Ends the script: nothing of it is called any more, and what it waits for is given up.
+    /// Ends the script: nothing of it is called any more, what it waits for is given up, and the embedder told.
     pub fn exit(&self, code: i32) {
-        if self.has_ended() {
-            return;
+        if !self.has_ended() {
+            self.give_up(code);
+            if let Some(hook) = &self.host.options().on_exit {
+                hook(self.cx(), code);
+            }
         }
+    }
+
+    /// Ends the script, if it has not ended, and the association: the engine's jobs are its own again.
+    pub fn leave(&self) {
+        if !self.has_ended() {
+            self.give_up(0);
+        }
+        if let Some(id) = self.attached.take() {
+            self.cx().detach_jobs(id);
+        }
+    }
+
+    fn give_up(&self, code: i32) {
         self.host.0.exit.set(Some(code));
         let timers = std::mem::take(&mut *self.timers.borrow_mut());
         for id in timers.into_iter().filter_map(TimerId::from_u64) {
@@ -422,16 +440,6 @@ impl<E: Engine> Layer<E> {
             self.cx().clear_immediate(ImmediateId::from_u64(id));
         }
         self.host.forget_resources();
-        if let Some(hook) = &self.host.options().on_exit {
-            hook(self.cx(), code);
-        }
-    }
-
-    /// Ends the association: the engine's jobs are its own again.
-    pub fn detach(&self) {
-        if let Some(id) = self.attached.take() {
-            self.cx().detach_jobs(id);
-        }
     }
 
     /// Jobs have taken too long: the rest waits for the next tick, so that the loop goes on.
@@ -446,6 +454,13 @@ impl<E: Engine> Layer<E> {
         if let Some(limit) = self.host.options().callback_time {
             self.limit(cx, Limit::CallbackTime(limit));
         }
+    }
+}
+
+impl<E: Engine> Drop for Layer<E> {
+    fn drop(&mut self) {
+        // Operations may hold values of the engine, which is about to end.
+        self.host.forget_resources();
     }
 }
 

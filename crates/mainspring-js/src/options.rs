@@ -251,6 +251,9 @@ impl Options {
     /// How long one callback may run, with the microtasks that it causes. Then it is stopped, which it cannot
     /// catch, and [`on_limit`](Self::on_limit) is told.
     ///
+    /// Engines look at the clock between operations of a script. Within a single one that takes long, such as
+    /// filling an array of 2^32 − 1 places, they do not; limit the memory as well.
+    ///
     /// ```
     /// use std::time::Duration;
     ///
@@ -330,7 +333,7 @@ impl Options {
         self
     }
 
-    /// Is told when the script ends itself by `process.exit`.
+    /// Is told when the script has ended, by `process.exit` or because nothing was left to do.
     ///
     /// ```
     /// let options = mainspring_js::Options::new().on_exit(|cx, _code| cx.shutdown());

@@ -83,44 +83,57 @@ pub(crate) fn from_js(value: &rquickjs::Value<'_>) -> Result<Value> {
 fn bytes(object: &Object<'_>) -> Option<Vec<u8>> {
     let ctx = object.ctx().as_raw().as_ptr();
     let value = object.as_value().as_raw();
-    // SAFETY: the context and the value are alive. What these functions find is copied before anything else is
-    // done. An exception of theirs says that it is something else, and is dropped.
-    unsafe {
-        let mut len = 0;
-        if qjs::JS_GetTypedArrayType(value) >= 0 {
-            let data = qjs::JS_GetUint8Array(ctx, &raw mut len, value);
-            if !data.is_null() {
-                return Some(std::slice::from_raw_parts(data, len as usize).to_vec());
-            }
-            qjs::JS_FreeValue(ctx, qjs::JS_GetException(ctx));
-            let (mut offset, mut length, mut width) = (0, 0, 0);
-            let buffer = qjs::JS_GetTypedArrayBuffer(
-                ctx,
-                value,
-                &raw mut offset,
-                &raw mut length,
-                &raw mut width,
-            );
-            let data = qjs::JS_GetArrayBuffer(ctx, &raw mut len, buffer);
-            let range = (!data.is_null()).then(|| {
-                std::slice::from_raw_parts(data.add(offset as usize), length as usize).to_vec()
-            });
-            qjs::JS_FreeValue(ctx, buffer);
-            return range.or_else(|| {
-                qjs::JS_FreeValue(ctx, qjs::JS_GetException(ctx));
-                Some(Vec::new())
-            });
-        }
-        if qjs::JS_IsArrayBuffer(value) {
-            let data = qjs::JS_GetArrayBuffer(ctx, &raw mut len, value);
-            if data.is_null() {
-                qjs::JS_FreeValue(ctx, qjs::JS_GetException(ctx));
-                return Some(Vec::new());
-            }
-            return Some(std::slice::from_raw_parts(data, len as usize).to_vec());
-        }
+    // SAFETY: the value is alive, and only looked at.
+    let (is_view, is_buffer) =
+        unsafe { (qjs::JS_GetTypedArrayType(value) >= 0, qjs::JS_IsArrayBuffer(value)) };
+    if !is_view {
+        // SAFETY: context and value are alive.
+        return is_buffer.then(|| unsafe { range(ctx, value, 0, usize::MAX) });
     }
-    None
+    // The engine does not keep the length of a view up to date that follows a buffer which is resized. This may
+    // run code of the script, so it comes first.
+    let length = object.get::<_, f64>("byteLength").unwrap_or_else(|_| {
+        drop(object.ctx().catch());
+        0.0
+    });
+    let nothing = std::ptr::null_mut();
+    let mut offset = 0;
+    // SAFETY: context and value are alive; the buffer is ours, and freed when its contents were copied.
+    unsafe {
+        let buffer = qjs::JS_GetTypedArrayBuffer(ctx, value, &raw mut offset, nothing, nothing);
+        if qjs::JS_IsException(buffer) {
+            qjs::JS_FreeValue(ctx, qjs::JS_GetException(ctx));
+            return Some(Vec::new());
+        }
+        let bytes = range(ctx, buffer, offset as usize, length as usize);
+        qjs::JS_FreeValue(ctx, buffer);
+        Some(bytes)
+    }
+}
+
+/// A part of what is in a buffer now. Nothing, if it was detached.
+///
+/// # Safety
+///
+/// Context and buffer are alive.
+unsafe fn range(
+    ctx: *mut qjs::JSContext,
+    buffer: qjs::JSValue,
+    offset: usize,
+    length: usize,
+) -> Vec<u8> {
+    let mut size = 0;
+    // SAFETY: the caller's promise. What is found is copied before anything else is done.
+    unsafe {
+        let data = qjs::JS_GetArrayBuffer(ctx, &raw mut size, buffer);
+        if data.is_null() {
+            qjs::JS_FreeValue(ctx, qjs::JS_GetException(ctx));
+            return Vec::new();
+        }
+        let all = std::slice::from_raw_parts(data, size as usize);
+        let rest = all.get(offset..).unwrap_or_default();
+        rest[..length.min(rest.len())].to_vec()
+    }
 }
 
 /// An argument of an operation: `callback` makes something of functions.

@@ -62,6 +62,13 @@ impl Entries {
     }
 }
 
+/// What the interrupt handler looks at.
+struct Watched {
+    /// Whether the script was stopped, and has not been left yet.
+    is_stopped: Cell<bool>,
+    host: Host,
+}
+
 /// QuickJS, as an [`Engine`].
 ///
 /// What of the script is held comes first, so that it is let go of before the context.
@@ -71,8 +78,9 @@ pub(crate) struct QuickJs {
     fence: Persistent<Function<'static>>,
     /// Set by the job that is a fence.
     is_fence: Rc<Cell<bool>>,
-    /// Whether the script was stopped from outside.
-    pub(crate) is_stopped: Rc<Cell<bool>>,
+    watched: Rc<Watched>,
+    /// The stack that scripts may use, if it is known.
+    stack: Option<usize>,
     interrupt: Interrupt,
     memory: Option<Rc<MemoryLimit>>,
     host: Host,
@@ -86,6 +94,7 @@ impl QuickJs {
         context: &Context,
         host: &Host,
         memory: Option<Rc<MemoryLimit>>,
+        stack: Option<usize>,
     ) -> rquickjs::Result<Self> {
         let runtime = context.runtime().clone();
         let rejections = Rc::<RefCell<Rejections>>::default();
@@ -108,7 +117,8 @@ impl QuickJs {
             rejections,
             fence,
             is_fence,
-            is_stopped: Rc::default(),
+            watched: Rc::new(Watched { is_stopped: Cell::new(false), host: host.clone() }),
+            stack,
             interrupt: Interrupt::default(),
             memory,
             host: host.clone(),
@@ -123,15 +133,46 @@ impl QuickJs {
 
     /// Has scripts stopped that run for too long, or that somebody interrupts.
     fn watch_interrupts(&self) {
-        let (host, interrupt) = (self.host.clone(), self.interrupt.clone());
-        let is_stopped = Rc::clone(&self.is_stopped);
+        let interrupt = self.interrupt.clone();
+        // The engine may outlive the association, and then nothing stops its scripts.
+        let watched = Rc::downgrade(&self.watched);
+        let runtime = self.runtime_ptr();
+        let has_stack = self.stack.is_some();
         self.runtime.set_interrupt_handler(Some(Box::new(move || {
-            let stops = interrupt.take() || host.is_late();
-            if stops {
-                is_stopped.set(true);
+            let Some(watched) = watched.upgrade() else { return false };
+            let stops = watched.is_stopped.get() || interrupt.take() || watched.host.is_late();
+            if stops && !watched.is_stopped.replace(true) && has_stack {
+                // The engine makes a rejection of an exception in some places, such as the function that a new
+                // promise is given, even of this one. So the script may not call anything until it is left.
+                // SAFETY: the runtime calls this, so it is alive.
+                unsafe { qjs::JS_SetMaxStackSize(runtime, 1) };
             }
             stops
         })));
+    }
+
+    fn runtime_ptr(&self) -> *mut qjs::JSRuntime {
+        // SAFETY: the context is alive.
+        unsafe { qjs::JS_GetRuntime(self.context.as_raw().as_ptr()) }
+    }
+
+    /// The script is to be left, whatever it catches.
+    pub(crate) fn stop(&self) {
+        self.watched.is_stopped.set(true);
+        if self.stack.is_some() {
+            // SAFETY: the runtime is alive.
+            unsafe { qjs::JS_SetMaxStackSize(self.runtime_ptr(), 1) };
+        }
+    }
+
+    /// The script was left: tells whether it was stopped, and lets the next one run.
+    pub(crate) fn take_stop(&self) -> bool {
+        let was_stopped = self.watched.is_stopped.replace(false);
+        if was_stopped && let Some(stack) = self.stack {
+            // SAFETY: the runtime is alive.
+            unsafe { qjs::JS_SetMaxStackSize(self.runtime_ptr(), stack as qjs::size_t) };
+        }
+        was_stopped
     }
 
     /// What interrupts scripts, from any thread.
@@ -169,7 +210,7 @@ impl QuickJs {
 
     /// What an error of a call means.
     pub(crate) fn thrown<'js>(&self, ctx: &Ctx<'js>, error: rquickjs::Error) -> Thrown<Held> {
-        let is_stopped = self.is_stopped.replace(false);
+        let is_stopped = self.take_stop();
         let is_out_of_memory = self.memory.as_ref().is_some_and(|memory| memory.take_hit());
         let value = match CaughtError::from_error(ctx, error) {
             CaughtError::Exception(exception) => exception.into_value(),
@@ -197,7 +238,12 @@ impl QuickJs {
         &self,
         call: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<R>,
     ) -> Result<R, Thrown<Held>> {
-        self.context.with(|ctx| call(&ctx).map_err(|error| self.thrown(&ctx, error)))
+        self.context.with(|ctx| match call(&ctx) {
+            // Something in the engine has swallowed the exception.
+            Ok(_) if self.take_stop() => Err(Thrown::Interrupted),
+            Ok(result) => Ok(result),
+            Err(error) => Err(self.thrown(&ctx, error)),
+        })
     }
 
     /// Calls a function of the script with values.
@@ -274,7 +320,7 @@ impl Engine for QuickJs {
             Ok(false) => JobRun::None,
             Ok(true) if self.is_fence.replace(false) => JobRun::Fence,
             // A module that is stopped while it is evaluated leaves nothing but a rejected promise.
-            Ok(true) if self.is_stopped.replace(false) => JobRun::Threw(Thrown::Interrupted),
+            Ok(true) if self.take_stop() => JobRun::Threw(Thrown::Interrupted),
             Ok(true) => JobRun::Ran,
             Err(exception) => {
                 exception.0.with(|ctx| JobRun::Threw(self.thrown(&ctx, rquickjs::Error::Exception)))

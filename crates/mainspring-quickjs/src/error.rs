@@ -42,10 +42,15 @@ impl Error {
                 Err(error) => error.into(),
             },
             Thrown::OutOfMemory => Self::Limit(Limit::Memory),
-            Thrown::Interrupted => match engine.host().exit_code() {
-                Some(code) => Self::Exited(code),
-                None => Self::Limit(engine.stopped_by()),
-            },
+            Thrown::Interrupted => Self::stopped(engine),
+        }
+    }
+
+    /// The script was stopped.
+    pub(crate) fn stopped(engine: &QuickJs) -> Self {
+        match engine.host().exit_code() {
+            Some(code) => Self::Exited(code),
+            None => Self::Limit(engine.stopped_by()),
         }
     }
 }

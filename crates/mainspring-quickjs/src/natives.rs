@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use mainspring_js::ops::{Args, OPS, Op};
+use mainspring_js::ops::{self, Args, Op};
 use mainspring_js::{Arg, Callback, Layer, Origin, Uncaught};
 use rquickjs::function::{Func, Rest};
 use rquickjs::{Ctx, Exception, Function, Object, Persistent, Result, Value, qjs};
@@ -19,8 +19,8 @@ pub(crate) fn host<'js>(ctx: &Ctx<'js>, layer: &Rc<Layer<QuickJs>>) -> Result<Ob
     engine(ctx, &host, layer)?;
     promises::define(&host, layer)?;
     modules::define(&host)?;
-    for (name, op) in OPS.iter().copied().flatten() {
-        host.set(*name, operation(ctx, *op, layer)?)?;
+    for (name, op) in ops::granted(layer.host()) {
+        host.set(name, operation(ctx, op, layer)?)?;
     }
     Ok(host)
 }
@@ -192,8 +192,9 @@ fn exit(ctx: &Ctx<'_>, layer: &WeakLayer, code: f64) -> Result<()> {
     let layer = alive(ctx, layer)?;
     #[expect(clippy::cast_possible_truncation, reason = "an exit code")]
     layer.exit(code as i32);
-    layer.engine().is_stopped.set(true);
-    Err(throw_uncatchable(ctx))
+    let error = throw_uncatchable(ctx);
+    layer.engine().stop();
+    Err(error)
 }
 
 fn throw_uncatchable(ctx: &Ctx<'_>) -> rquickjs::Error {
@@ -333,9 +334,11 @@ fn callback<'js>(
     let context = strong.engine().context().clone();
     let held = (function, context);
     Callback::new(move |cx, arguments| {
+        // Both of them are moved here by that; `held.0` would leave the context behind.
+        let (function, _context) = &held;
         if let Some(layer) = layer.upgrade() {
             layer.count_callback();
-            layer.enter(cx, "callback", |engine| engine.call_function(&held.0, arguments));
+            layer.enter(cx, "callback", |engine| engine.call_function(function, arguments));
         }
     })
 }

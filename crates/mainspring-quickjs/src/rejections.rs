@@ -29,6 +29,11 @@ impl Rejections {
         reason: Value<'js>,
         is_handled: bool,
     ) {
+        // SAFETY: it only looks at the value.
+        if unsafe { rquickjs::qjs::JS_IsUncatchableError(reason.as_raw()) } {
+            // The script was stopped, which is told elsewhere.
+            return;
+        }
         let address = address(&promise);
         if is_handled && let Some(place) = self.unhandled.remove(&address) {
             self.pending.remove(&place);

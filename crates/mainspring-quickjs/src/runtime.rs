@@ -15,6 +15,11 @@ use crate::memory::{self, Counted, MemoryLimit};
 use crate::natives;
 
 /// A script engine that is joined to a loop. See [`install`] and [`Runtime::new`].
+///
+/// Dropping it ends the script: its timers and callbacks are given up, and the engine's jobs are its own again.
+///
+/// Functions of the embedder that a running script calls, and the hooks of [`Options`] among them, may not enter the engine
+/// again by [`with`](Self::with) or [`eval`](Self::eval); they queue a task for that.
 pub struct Runtime {
     /// The `require` of the modules that are built in. First, so that it is let go of before the context.
     require: Persistent<Function<'static>>,
@@ -30,7 +35,7 @@ pub struct Runtime {
 pub struct Limits {
     /// How many bytes the engine may allocate; at least a megabyte.
     pub memory: Option<usize>,
-    /// How many bytes of the stack scripts may use; the engine's own default is 256 KiB, and ours 1 MiB less.
+    /// How many bytes of the stack scripts may use; a megabyte, unless something else is said.
     pub stack: Option<usize>,
 }
 
@@ -41,6 +46,10 @@ const STACK: usize = 1 << 20;
 const LEAST_MEMORY: usize = 1 << 20;
 
 /// Gives an engine of yours the globals of [`Options`], and joins its job queue to the loop.
+///
+/// Job queue, rejection tracker, interrupt handler and module loader belong to the `rquickjs::Runtime`, so install one
+/// context of each. Globals that the engine has by itself stay, whatever the options say: `performance`, `atob`,
+/// `btoa`, `queueMicrotask`, `DOMException`.
 ///
 /// ```
 /// use mainspring::EventLoop;
@@ -63,7 +72,7 @@ const LEAST_MEMORY: usize = 1 << 20;
 ///
 /// What the engine says.
 pub fn install(context: &Context, cx: &Cx, options: Options) -> Result<Runtime, Error> {
-    Runtime::join(context, cx, options, None)
+    Runtime::join(context, cx, options, None, None)
 }
 
 impl Runtime {
@@ -115,9 +124,10 @@ impl Runtime {
         memory::prepare();
         let memory = MemoryLimit::new(limits.memory);
         let runtime = rquickjs::Runtime::new_with_alloc(Counted(Rc::clone(&memory)))?;
-        runtime.set_max_stack_size(limits.stack.unwrap_or(STACK));
+        let stack = limits.stack.unwrap_or(STACK);
+        runtime.set_max_stack_size(stack);
         let context = Context::full(&runtime)?;
-        Self::join(&context, cx, options, Some(memory))
+        Self::join(&context, cx, options, Some(memory), Some(stack))
     }
 
     fn join(
@@ -125,8 +135,9 @@ impl Runtime {
         cx: &Cx,
         options: Options,
         memory: Option<Rc<MemoryLimit>>,
+        stack: Option<usize>,
     ) -> Result<Self, Error> {
-        let layer = Layer::new(cx, options, |host| QuickJs::new(context, host, memory))?;
+        let layer = Layer::new(cx, options, |host| QuickJs::new(context, host, memory, stack))?;
         let require = context.with(|ctx| {
             boot(&ctx, &layer).map_err(|error| Error::of(&ctx, layer.engine(), error))
         })?;
@@ -160,7 +171,12 @@ impl Runtime {
     /// What the script threw, or what stopped it.
     pub fn with<R>(&self, call: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<R>) -> Result<R, Error> {
         self.layer.timed(|engine| {
-            engine.context().with(|ctx| call(&ctx).map_err(|error| Error::of(&ctx, engine, error)))
+            engine.context().with(|ctx| match call(&ctx) {
+                // Something in the engine has swallowed the exception.
+                Ok(_) if engine.take_stop() => Err(Error::stopped(engine)),
+                Ok(result) => Ok(result),
+                Err(error) => Err(Error::of(&ctx, engine, error)),
+            })
         })
     }
 
@@ -298,7 +314,7 @@ fn boot<'js>(
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        self.layer.detach();
+        self.layer.leave();
     }
 }
 

@@ -70,6 +70,6 @@ impl Script {
 
 impl Drop for Script {
     fn drop(&mut self) {
-        self.0.detach();
+        self.0.leave();
     }
 }

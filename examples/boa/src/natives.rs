@@ -10,7 +10,7 @@ use boa_engine::{
     Context, JsArgs, JsNativeError, JsObject, JsResult, JsString, JsValue, NativeFunction, Script,
     Source, js_string,
 };
-use mainspring_js::ops::{Args, OPS, Op};
+use mainspring_js::ops::{self, Args, Op};
 use mainspring_js::{Arg, Callback, Layer, Origin, Uncaught, builtin};
 
 use crate::convert::{self, PLAIN};
@@ -79,8 +79,8 @@ fn host(context: &mut Context, layer: &Rc<Layer<Boa>>) -> JsResult<JsObject> {
     immediates(layer, &mut define);
     tasks(layer, &mut define);
     engine(&mut define);
-    for (name, op) in OPS.iter().copied().flatten() {
-        define(name, operation(*op, layer));
+    for (name, op) in ops::granted(layer.host()) {
+        define(name, operation(op, layer));
     }
     Ok(host)
 }

@@ -12,25 +12,32 @@ mod process;
 mod system;
 mod url;
 
-use crate::{Arg, Callback, Host, OpError, Value};
+use crate::{Arg, Callback, Global, Host, OpError, Value};
 
 /// An operation: called by the JavaScript half as `host.<name>`.
 pub type Op = fn(&Host, Args<'_>) -> Result<Value, OpError>;
 
-/// All operations, by name.
-pub const OPS: &[&[(&str, Op)]] = &[
-    buffer::OPS,
-    crypto::OPS,
-    encoding::OPS,
-    errno::OPS,
-    fs::OPS,
-    module::OPS,
-    net::OPS,
-    os::OPS,
-    process::OPS,
-    system::OPS,
-    url::OPS,
+/// All operations by name, and what a script must have been given to have them.
+const OPS: &[(Option<Global>, &[(&str, Op)])] = &[
+    (None, buffer::OPS),
+    (None, crypto::OPS),
+    (None, encoding::OPS),
+    (None, errno::OPS),
+    (Some(Global::Fs), fs::OPS),
+    (None, module::OPS),
+    (Some(Global::Net), net::OPS),
+    (None, os::OPS),
+    (None, process::OPS),
+    (None, system::OPS),
+    (None, url::OPS),
 ];
+
+/// The operations that a script may have, by name. Files and sockets are there only if it was given them, whatever
+/// the JavaScript half does.
+pub fn granted(host: &Host) -> impl Iterator<Item = (&'static str, Op)> {
+    let groups = OPS.iter().filter(|(global, _)| global.is_none_or(|global| host.has(global)));
+    groups.flat_map(|(_, ops)| ops.iter().copied())
+}
 
 /// The sockets that keep the loop alive, for a person.
 pub(crate) fn sockets(host: &Host) -> Vec<String> {

@@ -75,3 +75,15 @@ Object.defineProperty(Error, "captureStackTrace", {
   enumerable: false,
   configurable: true,
 });
+
+// Scripts would get hold of the functions in here, and by them of what they were not given. V8 does not show
+// functions in strict mode either.
+{
+  const { prepareStackTrace } = Error;
+  Error.prepareStackTrace = (_, sites) => sites;
+  const holder = {};
+  capture?.(holder);
+  const site = holder.stack?.[0];
+  if (typeof site === "object") delete Object.getPrototypeOf(site).getFunction;
+  Error.prepareStackTrace = prepareStackTrace;
+}

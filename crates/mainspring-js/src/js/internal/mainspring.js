@@ -13,6 +13,11 @@ module.exports = Object.freeze({
     return { uptime: host.now(), ...host.stats(), heapTotal, heapUsed };
   },
 
+  // The promises of the loop itself, which are Rust's.
+  get promise() {
+    return require("internal/rust_promise");
+  },
+
   // What keeps the loop from ending, for a person to read.
   whyAlive() {
     return host.whyAlive();

@@ -41,6 +41,35 @@ function call(callbacks, error) {
   else if (callbacks !== null) for (const callback of callbacks) callback(error);
 }
 
+// Takes something to be written. Says whether there is room for more, or what is wrong.
+function accept(stream, chunk, encoding, callback) {
+  if (typeof chunk === "string") {
+    if (encoding && encoding !== "utf8" && !require("buffer").Buffer.isEncoding(encoding)) {
+      throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
+    }
+  } else if (chunk === null) {
+    throw codeError(TypeError, "ERR_STREAM_NULL_VALUES", "May not write null values to stream");
+  } else if (!isView(chunk)) {
+    throw invalidArgType("chunk", ["string", "Buffer", "TypedArray", "DataView"], chunk);
+  }
+  const state = stream._writableState;
+  if (state.ending || stream.destroyed) {
+    const error = state.ending ? stream._writeAfterEnd() : destroyedError("write");
+    if (callback !== null) nextTick(callback, error);
+    stream.destroy(error);
+    return error;
+  }
+  const length = chunk.length ?? chunk.byteLength;
+  state.length += length;
+  if (state.isWriting || state.corked > 0 || stream.errored) {
+    state.buffered.push({ chunk, encoding, callback });
+  } else begin(stream, chunk, encoding, length, callback);
+  // What could be written at once takes no room.
+  const hasRoom = state.length < state.highWaterMark;
+  if (!hasRoom) state.needDrain = true;
+  return hasRoom && !stream.errored && !stream.destroyed;
+}
+
 // Hands something on. What could be written at once is done with, but its callback is called later all the same.
 function begin(stream, chunk, encoding, length, callbacks) {
   const state = stream._writableState;
@@ -121,7 +150,7 @@ function finish(stream) {
   state.finished = true;
   const callbacks = state.finishCallbacks;
   state.finishCallbacks = [];
-  for (const callback of callbacks) callback();
+  for (const callback of callbacks) callback(null);
   stream.emit("finish");
   if (stream._readableState.endEmitted) stream.destroy();
 }
@@ -166,37 +195,8 @@ class Duplex extends Readable {
   }
 
   write(chunk, encoding, callback) {
-    let done = callback ?? null;
-    let coding = encoding;
-    if (typeof encoding === "function") {
-      done = encoding;
-      coding = undefined;
-    }
-    if (typeof chunk === "string") {
-      if (coding && coding !== "utf8" && !require("buffer").Buffer.isEncoding(coding)) {
-        throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${coding}`);
-      }
-    } else if (chunk === null) {
-      throw codeError(TypeError, "ERR_STREAM_NULL_VALUES", "May not write null values to stream");
-    } else if (!isView(chunk)) {
-      throw invalidArgType("chunk", ["string", "Buffer", "TypedArray", "DataView"], chunk);
-    }
-    const state = this._writableState;
-    if (state.ending || this.destroyed) {
-      const error = state.ending ? this._writeAfterEnd() : destroyedError("write");
-      if (done !== null) nextTick(done, error);
-      if (state.ending) this.destroy(error);
-      return false;
-    }
-    const length = chunk.length ?? chunk.byteLength;
-    state.length += length;
-    if (state.isWriting || state.corked > 0 || this.errored) {
-      state.buffered.push({ chunk, encoding: coding, callback: done });
-    } else begin(this, chunk, coding, length, done);
-    // What could be written at once takes no room.
-    const hasRoom = state.length < state.highWaterMark;
-    if (!hasRoom) state.needDrain = true;
-    return hasRoom && !this.errored && !this.destroyed;
+    if (typeof encoding === "function") return accept(this, chunk, undefined, encoding) === true;
+    return accept(this, chunk, encoding, callback ?? null) === true;
   }
 
   _writeAfterEnd() {
@@ -232,20 +232,16 @@ class Duplex extends Readable {
       coding = undefined;
     }
     const state = this._writableState;
-    if (last != null && !state.ending) this.write(last, coding);
-    else if (last != null) {
-      this.write(last, coding, done);
-      return this;
-    }
-    let error;
+    const outcome = last == null ? true : accept(this, last, coding, null);
+    let error = outcome instanceof Error ? outcome : null;
     state.corked = 0;
-    if (!this.errored && !state.ending) {
+    if (error === null && !this.errored && !state.ending) {
       state.ending = true;
       beginBuffered(this);
       finishMaybe(this);
-    } else if (state.finished) {
+    } else if (error === null && state.finished) {
       error = codeError(Error, "ERR_STREAM_ALREADY_FINISHED", "Cannot call end after a stream was finished");
-    } else if (this.destroyed) error = destroyedError("end");
+    } else if (error === null && this.destroyed) error = destroyedError("end");
     if (typeof done === "function") {
       if (error) nextTick(done, error);
       else if (state.finished) nextTick(done);
@@ -277,13 +273,13 @@ class Duplex extends Readable {
     if (state.buffered.length > 0 || state.finishCallbacks.length > 0) nextTick(failBuffered, this);
     this.destroyed = true;
     if (error) this.errored ??= error;
-    this._destroy(error ?? null);
     nextTick(emitErrorAndClose, this, error);
+    this._destroy();
     return this;
   }
 
   get closed() {
-    return this._isCloseEmitted;
+    return this.destroyed;
   }
 
   get writable() {

@@ -214,7 +214,7 @@ class Socket extends Duplex {
     this.#stopTimer();
     if (this.#id === NONE) {
       const args = wasConnecting ? ["close", Boolean(this.errored)] : ["close"];
-      nextTick(() => nextTick(() => this.emit(...args)));
+      nextTick(() => this.emit(...args));
     } else {
       this.#closedWritten = host.netClose(this.#id, this.#reset);
       this.#id = NONE;

@@ -234,11 +234,12 @@ fn the_loop_may_end_before_the_engine_and_the_engine_before_the_loop() {
         script
             .eval(
                 "setTimeout(() => 0, 1e6); setImmediate(() => 0); process.nextTick(() => 0);
-                 queueMicrotask(() => 0); Promise.reject(1); mainspring.promise.deferred().promise.then(() => 0);
-                 require('node:fs').readFile('Cargo.toml', () => 0);",
+                 queueMicrotask(() => 0); mainspring.promise.deferred().promise.then(() => 0);
+                 import('node:fs').then(({ readFile }) => readFile('Cargo.toml', () => 0));",
                 "x.js",
             )
             .unwrap();
+        event_loop.run_microtasks().unwrap();
         if engine_first {
             drop(script);
             drop(event_loop);

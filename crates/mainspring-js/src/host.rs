@@ -167,7 +167,6 @@ impl Host {
     }
 
     /// The options that the script was given.
-    #[must_use]
     pub fn options(&self) -> &Options {
         &self.0.options
     }
@@ -281,9 +280,9 @@ impl Host {
         work: impl FnOnce() -> Result<Value, OpError> + Send + 'static,
     ) {
         let cx = self.cx().clone();
-        let done = self.cx().promisify(&AbortSignal::never(), move |_| {
-            Ok::<_, mainspring::Rejection>(work())
-        });
+        let done = self
+            .cx()
+            .promisify(&AbortSignal::never(), move |_| Ok::<_, mainspring::Rejection>(work()));
         let host = self.clone();
         host.0.offloaded.set(host.0.offloaded.get() + 1);
         let task = async move {

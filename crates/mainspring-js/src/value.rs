@@ -188,7 +188,9 @@ pub enum Arg {
 /// Each call is a task of its own for the script: what it throws is an uncaught exception, and nothing comes
 /// back.
 #[derive(Clone)]
-pub struct Callback(Rc<dyn Fn(&Cx, Vec<Value>)>);
+pub struct Callback(Rc<Call>);
+
+type Call = dyn Fn(&Cx, Vec<Value>);
 
 impl Callback {
     /// Wraps what calls the function. For engines.

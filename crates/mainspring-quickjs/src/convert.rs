@@ -21,7 +21,7 @@ fn lossy(value: &rquickjs::String<'_>) -> String {
         if text.is_null() {
             return String::new();
         }
-        let bytes = std::slice::from_raw_parts(text.cast::<u8>(), len as usize).to_vec();
+        let bytes = std::slice::from_raw_parts(text.cast::<u8>(), len).to_vec();
         qjs::JS_FreeCString(ctx, text);
         bytes
     };

@@ -243,8 +243,8 @@ impl Builder {
         self
     }
 
-    /// Whether the timer phase also runs timers that become due while it runs, because callbacks take long, as
-    /// Node's does. By default they wait for the next tick, so that descriptors and tasks have their turn.
+    /// Whether the timer phase also runs timers that become due while it runs, because callbacks take long. By default
+    /// they wait for the next tick, so that descriptors and tasks have their turn.
     ///
     /// ```
     /// let event_loop = mainspring::EventLoop::builder().catch_up_timers(true).build()?;

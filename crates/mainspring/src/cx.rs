@@ -156,7 +156,8 @@ impl Cx {
     }
 
     /// Leaves out the checkpoint after the present callback: its microtasks are run after the next callback of
-    /// the phase, or when the phase has ended. Node does so after a callback that has thrown.
+    /// the phase, or when the phase has ended. Node does so after a callback that has thrown. From a callback only, and
+    /// only if there is something to put off.
     ///
     /// ```
     /// use std::{cell::RefCell, rc::Rc};
@@ -168,7 +169,7 @@ impl Cx {
     /// };
     /// let (first, microtask, second) = (say("first"), say("microtask"), say("second"));
     /// let event_loop = mainspring::EventLoop::new()?;
-    /// event_loop.cx().submit(|cx| {
+    /// event_loop.cx().submit(move |cx| {
     ///     first(cx);
     ///     cx.queue_microtask(microtask);
     ///     cx.put_off_checkpoint();

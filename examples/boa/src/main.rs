@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::process::exit(2);
     };
     let source = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
-    let event_loop = EventLoop::builder().microtask_budget(None).catch_up_timers(true).build()?;
+    let event_loop = EventLoop::builder().microtask_budget(None).build()?;
     let options = Options::new()
         .without([Global::Modules])
         .args(std::iter::once(file.clone()).chain(args))

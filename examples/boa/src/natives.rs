@@ -28,7 +28,9 @@ pub(crate) fn boot(context: &mut Context, layer: &Rc<Layer<Boa>>) -> JsResult<()
     call(&loader, &arguments, context)?;
     let require = module.get(js_string!("exports"), context)?;
     call(&require, &[js_string!("internal/bootstrap").into()], context)?;
-    Ok(())
+    // Boa remembers how a place of a script found a property, and is wrong about a getter that replaces itself by
+    // a value: the globals that scripts use most are touched before.
+    run_script(context, "globalThis.console; globalThis.process;", "mainspring:boa").map(drop)
 }
 
 fn call(function: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {

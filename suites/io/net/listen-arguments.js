@@ -16,7 +16,8 @@ const tries = [[], [0], [{ port: 0 }], [{ port: 0, host: "127.0.0.1" }], ["0", "
   if (args === undefined) return;
   const server = net.createServer().listen(...args, () => {
     const { address, family, port } = server.address();
-    console.log(address, family, port > 0);
+    const isAny = address === "::" || address === "0.0.0.0";
+    console.log(isAny ? "any" : address, family === `IPv${net.isIP(address)}`, port > 0);
     server.close(next);
   });
 })();

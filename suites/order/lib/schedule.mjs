@@ -16,10 +16,10 @@ const MODES = [
 
 // Where code runs: the slot, its mode, and the turn of the loop. `free` is whether a callback that throws
 // leaves the rest of its turn in a certain order.
-export const place = (time, mode, free) => ({ time, mode, free, turn: { taken: false } });
+export const place = (time, mode, free) => ({ time, mode, free, turn: { taken: false, throws: false } });
 
 // Code that may run at several times, or at one that is not known: it starts neither timers nor immediates.
-export const NOWHERE = { time: null, mode: "none", free: false, turn: { taken: true } };
+export const NOWHERE = place(null, "none", false);
 
 export class Schedule {
   #random;
@@ -114,6 +114,13 @@ function certainAfterThrow(mode) {
 // Whether code at `cx` may start an immediate or, with "zero", a timer of 1 ms.
 export function mayStart(cx, what) {
   return cx.mode === what || (cx.mode === "serial" && !cx.turn.taken);
+}
+
+// Whether a tick at `cx` may throw. Of two in one turn, Node treats the second in a way of its own.
+export function mayThrowInTick(cx) {
+  const may = cx.free && !cx.turn.throws;
+  cx.turn.throws ||= may;
+  return may;
 }
 
 // Notes that it did, and gives the place where the callback runs.

@@ -7,6 +7,7 @@ import * as handles from "./actions/handles.mjs";
 import * as promises from "./actions/promises.mjs";
 import * as target from "./actions/target.mjs";
 import * as timersPromises from "./actions/timers_promises.mjs";
+import { mayThrowInTick } from "./schedule.mjs";
 
 const weigh = (weight, ...actions) => actions.map((action) => [weight, action]);
 
@@ -33,7 +34,7 @@ const theme = (actions, { features = [], setup = nothing, end = nothing, portabl
 
 // What throws at the end of the script, if the rest is certain then.
 const throwAtEnd = (script, cx) =>
-  cx.free && script.random.chance(30) ? [`throw new Error("${script.label("e")}");`] : [];
+  mayThrowInTick(cx) && script.random.chance(30) ? [`throw new Error("${script.label("e")}");`] : [];
 
 const unsettled = (script) =>
   script.esm && script.random.chance(60) ? ["await new Promise(() => {});"] : [];

@@ -33,7 +33,8 @@ for (const name of ["stat", "lstat"]) {
     try {
       return runSync(operations[name](path, options));
     } catch (error) {
-      if (options?.throwIfNoEntry === false && (error.code === "ENOENT" || error.code === "ENOTDIR")) return undefined;
+      const isMissing = error.code === "ENOENT" || error.code === "ENOTDIR";
+      if (isMissing && options?.throwIfNoEntry === false) return undefined;
       throw error;
     }
   });

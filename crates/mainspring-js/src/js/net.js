@@ -4,7 +4,6 @@
 
 const { Server } = require("internal/net_server");
 const { Socket, normalize } = require("internal/net_socket");
-const select = require("internal/net_select");
 
 function connect(...args) {
   const [options, callback] = normalize(args);
@@ -25,8 +24,11 @@ module.exports = {
   isIP,
   isIPv4: (text) => isIP(text) === 4,
   isIPv6: (text) => isIP(text) === 6,
-  getDefaultAutoSelectFamily: select.getDefaultAutoSelectFamily,
-  getDefaultAutoSelectFamilyAttemptTimeout: select.getDefaultAutoSelectFamilyAttemptTimeout,
-  setDefaultAutoSelectFamily: select.setDefaultAutoSelectFamily,
-  setDefaultAutoSelectFamilyAttemptTimeout: select.setDefaultAutoSelectFamilyAttemptTimeout,
 };
+
+for (const name of [
+  "getDefaultAutoSelectFamily", "getDefaultAutoSelectFamilyAttemptTimeout", "setDefaultAutoSelectFamily",
+  "setDefaultAutoSelectFamilyAttemptTimeout",
+]) {
+  module.exports[name] = (value) => require("internal/net_select")[name](value);
+}

@@ -23,8 +23,8 @@ const os = {
   freemem: () => host.osMemory()[1],
   availableParallelism: () => host.osParallelism(),
   cpus() {
-    const times = { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 };
-    return Array.from({ length: host.osParallelism() }, () => ({ model: "unknown", speed: 0, times: { ...times } }));
+    const cpu = () => ({ model: "unknown", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } });
+    return Array.from({ length: host.osParallelism() }, cpu);
   },
   constants: {
     signals: {

@@ -17,8 +17,10 @@ use crate::{Arg, Callback, Global, Host, OpError, Value};
 /// An operation: called by the JavaScript half as `host.<name>`.
 pub type Op = fn(&Host, Args<'_>) -> Result<Value, OpError>;
 
+type Group = &'static [(&'static str, Op)];
+
 /// All operations by name, and what a script must have been given to have them.
-const OPS: &[(Option<Global>, &[(&str, Op)])] = &[
+const OPS: &[(Option<Global>, Group)] = &[
     (None, buffer::OPS),
     (None, crypto::OPS),
     (None, encoding::OPS),

@@ -1,12 +1,12 @@
 // Ticks, microtasks, promises and async functions, timers and immediates: what every engine has.
 
-import { mayStart, starts } from "../schedule.mjs";
+import { mayStart, mayThrowInTick, starts } from "../schedule.mjs";
 import { append, indent } from "../script.mjs";
 
 export const log = (script) => [script.log("s")];
 
 export function tick(script, cx) {
-  return script.callback("process.nextTick(", cx, "n", ");", { throws: cx.free });
+  return script.callback("process.nextTick(", cx, "n", ");", { throws: mayThrowInTick(cx) });
 }
 
 export function microtask(script, cx) {

@@ -1,6 +1,8 @@
 // EventTarget and Event. Where Node and the DOM differ, mainspring does what the DOM says, and these scripts
 // avoid it: listeners that capture, and listeners that are added while an event of their type is under way.
 
+import { mayThrowInTick } from "../schedule.mjs";
+
 function target(script) {
   if (!script.names.has("et")) {
     script.name("et");
@@ -63,7 +65,7 @@ export function dispatch(script) {
 
 // A listener's error does not stop the others; it is uncaught afterwards.
 export function throwingListener(script, cx) {
-  if (!cx.free) {
+  if (!mayThrowInTick(cx)) {
     return undefined;
   }
   const name = target(script);

@@ -83,7 +83,9 @@ function onFd(op, convert) {
 
 // Where in a buffer to read to or write from, and where in the file.
 function part(buffer, offset, length, position) {
-  if (!ArrayBuffer.isView(buffer)) throw invalidArgType("buffer", ["Buffer", "TypedArray", "DataView"], buffer);
+  if (!ArrayBuffer.isView(buffer)) {
+    throw invalidArgType("buffer", ["Buffer", "TypedArray", "DataView"], buffer);
+  }
   const options = offset !== null && typeof offset === "object" ? offset : { offset, length, position };
   const start = options.offset ?? 0;
   validateInteger(start, "offset", 0);
@@ -99,12 +101,13 @@ function part(buffer, offset, length, position) {
 // A mode of three bits. These errors of Node show no code in their stack.
 function smallMode(mode) {
   const wanted = mode ?? 0;
+  const fail = (error, code) => {
+    throw Object.assign(error, { code });
+  };
   if (typeof wanted !== "number") {
-    throw Object.assign(new TypeError("mode must be int32 or null/undefined"), { code: "ERR_INVALID_ARG_TYPE" });
+    fail(new TypeError("mode must be int32 or null/undefined"), "ERR_INVALID_ARG_TYPE");
   }
-  if (wanted < 0 || wanted > 7) {
-    throw Object.assign(new RangeError("mode is out of range: >= 0 && <= 7"), { code: "ERR_OUT_OF_RANGE" });
-  }
+  if (wanted < 0 || wanted > 7) fail(new RangeError("mode is out of range: >= 0 && <= 7"), "ERR_OUT_OF_RANGE");
   return wanted;
 }
 
@@ -200,8 +203,11 @@ const operations = {
   writeFile: writeFile("w"),
 };
 
-class SystemError extends Error {}
-Object.defineProperty(SystemError.prototype, "name", { value: "SystemError", configurable: true, writable: true });
+class SystemError extends Error {
+  get name() {
+    return "SystemError";
+  }
+}
 
 function directoryError(path) {
   const info = { code: "EISDIR", message: "is a directory", path: String(path), syscall: "rm", errno: 21 };

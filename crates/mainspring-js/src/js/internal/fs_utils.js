@@ -93,7 +93,9 @@ function fromPath(bytes, encoding) {
 
 // What is to be written, as the host takes it.
 function toData(data, encoding) {
-  if (typeof data === "string") return isUtf8(encoding) ? data : require("buffer").Buffer.from(data, encoding);
+  if (typeof data === "string") {
+    return isUtf8(encoding) ? data : require("buffer").Buffer.from(data, encoding);
+  }
   if (data instanceof Uint8Array) return data;
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   throw invalidArgType("data", ["string", "Buffer", "TypedArray", "DataView"], data);

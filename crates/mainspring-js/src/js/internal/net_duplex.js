@@ -42,7 +42,7 @@ function call(callbacks, error) {
 }
 
 // Takes something to be written. Says whether there is room for more, or what is wrong.
-function accept(stream, chunk, encoding, callback) {
+function accept(stream, chunk, encoding, callback, isLast = false) {
   if (typeof chunk === "string") {
     if (encoding && encoding !== "utf8" && !require("buffer").Buffer.isEncoding(encoding)) {
       throw codeError(TypeError, "ERR_UNKNOWN_ENCODING", `Unknown encoding: ${encoding}`);
@@ -54,7 +54,7 @@ function accept(stream, chunk, encoding, callback) {
   }
   const state = stream._writableState;
   if (state.ending || stream.destroyed) {
-    const error = state.ending ? stream._writeAfterEnd() : destroyedError("write");
+    const error = state.ending ? stream._writeAfterEnd(isLast) : destroyedError("write");
     if (callback !== null) nextTick(callback, error);
     stream.destroy(error);
     return error;
@@ -70,7 +70,7 @@ function accept(stream, chunk, encoding, callback) {
   return hasRoom && !stream.errored && !stream.destroyed;
 }
 
-// Hands something on. What could be written at once is done with, but its callback is called later all the same.
+// Hands something on. What could be written at once is done with; its callback is called later all the same.
 function begin(stream, chunk, encoding, length, callbacks) {
   const state = stream._writableState;
   const outcome = stream._transfer(chunk, encoding);
@@ -232,12 +232,12 @@ class Duplex extends Readable {
       coding = undefined;
     }
     const state = this._writableState;
-    const outcome = last == null ? true : accept(this, last, coding, null);
+    const outcome = last == null ? true : accept(this, last, coding, null, true);
     let error = outcome instanceof Error ? outcome : null;
     state.corked = 0;
+    beginBuffered(this);
     if (error === null && !this.errored && !state.ending) {
       state.ending = true;
-      beginBuffered(this);
       finishMaybe(this);
     } else if (error === null && state.finished) {
       error = codeError(Error, "ERR_STREAM_ALREADY_FINISHED", "Cannot call end after a stream was finished");

@@ -36,7 +36,8 @@ function lookUp(name, family, custom, options, done) {
     const list = Array.isArray(address)
       ? address.map((one) => ({ address: one.address, version: one.family }))
       : [{ address, version }];
-    const wrong = list.find((one) => typeof one.address !== "string" || host.netIsIP(one.address) === 0);
+    const isWrong = (one) => typeof one.address !== "string" || host.netIsIP(one.address) === 0;
+    const wrong = list.length === 0 ? {} : list.find(isWrong);
     if (wrong === undefined) return done(null, list);
     return done(codeError(TypeError, "ERR_INVALID_IP_ADDRESS", `Invalid IP address: ${wrong.address}`));
   });

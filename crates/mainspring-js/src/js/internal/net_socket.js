@@ -84,7 +84,8 @@ class Socket extends Duplex {
     this.bytesRead = 0;
     this.server = null;
     this._server = null;
-    this.#options = { noDelay: given.noDelay, keepAlive: given.keepAlive, delay: given.keepAliveInitialDelay };
+    const { noDelay, keepAlive, keepAliveInitialDelay: delay } = given;
+    this.#options = { noDelay, keepAlive, delay };
     if (given.signal !== undefined) this.#listenTo(given.signal);
     if (given[kHandle] !== undefined) {
       this.#adopt(given[kHandle]);
@@ -195,8 +196,8 @@ class Socket extends Duplex {
     this.once("close", onClose);
   }
 
-  _writeAfterEnd() {
-    if (!this.readableEnded || this.allowHalfOpen) return super._writeAfterEnd();
+  _writeAfterEnd(isLast) {
+    if (isLast || !this.readableEnded || this.allowHalfOpen) return super._writeAfterEnd();
     const error = new Error("This socket has been ended by the other party");
     return Object.assign(error, { code: "EPIPE" });
   }

@@ -3,9 +3,12 @@
 const { enqueueMicrotask, scheduleTicks } = host;
 const status = require("internal/process").status;
 
-// Ticks run from one array while new ones gather in the other. A tick without arguments is its function.
+// Ticks run from one array while new ones gather in the other, and then they change places. Neither shrinks, unless a
+// burst has made it large. A tick without arguments is its function.
+const KEEP = 1024;
 let running = [];
 let position = 0;
+let end = 0;
 let gathered = [];
 let count = 0;
 let isScheduled = false;
@@ -27,7 +30,7 @@ function nextTick(callback, ...args) {
 // Whoever calls this calls again if it throws: the other ticks are still there.
 function runTicks() {
   for (;;) {
-    while (position < running.length) {
+    while (position < end) {
       const tick = running[position];
       running[position++] = undefined;
       if (typeof tick === "function") tick();
@@ -39,10 +42,14 @@ function runTicks() {
     if (count === 0) break;
     const spent = running;
     running = gathered;
-    spent.length = position = count = 0;
-    gathered = spent;
+    end = count;
+    position = 0;
+    count = 0;
+    gathered = spent.length > KEEP ? [] : spent;
   }
-  running.length = position = 0;
+  if (running.length > KEEP) running = [];
+  position = 0;
+  end = 0;
   isScheduled = false;
 }
 

@@ -9,17 +9,16 @@ use crate::table::{Aim, Table, progress};
 const LABEL: &str = "mainspring";
 
 /// In a process of its own, so that no other figure disturbs it.
-pub fn table(repetitions: usize, quick: bool) -> Table {
+pub fn table(repetitions: usize) -> Table {
     let mut table = Table::new("crossing".into(), vec![LABEL], LABEL);
     table.aims.push(Aim { peer: LABEL, metric: "JavaScript to Rust, ns", most: 120.0 });
     table.aims.push(Aim { peer: LABEL, metric: "Rust to JavaScript, ns", most: 80.0 });
-    let calls = if quick { "100000" } else { "10000000" };
     for repetition in 1..=repetitions {
         progress(&format!("{repetition} of {repetitions}: crossing"));
         let mut command = Command::new("cargo");
         command
             .args(["run", "--quiet", "--release", "--package", "mainspring-quickjs"])
-            .args(["--example", "crossing", "--", calls])
+            .args(["--example", "crossing"])
             .current_dir(root());
         table.add_lines(LABEL, &child::output(&mut command, "crossing").0);
     }

@@ -76,7 +76,9 @@ pub fn js(repetitions: usize, quick: bool) -> Vec<Table> {
         &runtimes,
         table("node:net, echo, 64 connections".into()),
     ));
-    tables.push(crossing::table(repetitions, quick));
+    if !quick {
+        tables.push(crossing::table(repetitions));
+    }
     progress("");
     tables
 }

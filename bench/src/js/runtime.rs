@@ -18,8 +18,11 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Those that there are: ours, built for this, and Node.
+/// Those that there are: ours, built for this unless `MAINSPRING` names another build, and Node.
 pub fn all() -> Vec<Runtime> {
+    if let Ok(ours) = std::env::var("MAINSPRING") {
+        return pair(ours);
+    }
     for what in [&["mainspring-cli"][..], &["mainspring-quickjs", "--example", "crossing"]] {
         let built = Command::new("cargo")
             .args(["build", "--quiet", "--release", "--package"])
@@ -30,7 +33,10 @@ pub fn all() -> Vec<Runtime> {
         assert!(built.success(), "{what:?} is built");
     }
     let ours = root().join("target/release/mainspring");
-    let ours = ours.to_str().expect("a path that is text").to_owned();
+    pair(ours.to_str().expect("a path that is text").to_owned())
+}
+
+fn pair(ours: String) -> Vec<Runtime> {
     vec![
         Runtime { label: "mainspring", command: vec![ours, "run".into()] },
         Runtime { label: "node", command: vec!["node".into()] },

@@ -17,13 +17,13 @@ pub(crate) struct Ending {
     trace: Option<Rc<Trace>>,
     /// There once it is made.
     script: OnceCell<Rc<Runtime>>,
-    last: RefCell<Option<Box<dyn Fn()>>>,
+    first: RefCell<Option<Box<dyn Fn()>>>,
 }
 
 impl Ending {
     pub(crate) fn new(began: Instant, wants_stats: bool, trace: Option<Rc<Trace>>) -> Rc<Self> {
-        let (script, last) = (OnceCell::new(), RefCell::default());
-        Rc::new(Self { began, wants_stats, trace, script, last })
+        let (script, first) = (OnceCell::new(), RefCell::default());
+        Rc::new(Self { began, wants_stats, trace, script, first })
     }
 
     pub(crate) fn set_script(&self, script: &Rc<Runtime>) {
@@ -31,9 +31,9 @@ impl Ending {
         let _ = self.script.set(Rc::clone(script));
     }
 
-    /// Has something done last.
-    pub(crate) fn do_last(&self, last: impl Fn() + 'static) {
-        self.last.replace(Some(Box::new(last)));
+    /// Has something done before anything else.
+    pub(crate) fn do_first(&self, first: impl Fn() + 'static) {
+        self.first.replace(Some(Box::new(first)));
     }
 
     /// What was counted so far.
@@ -43,6 +43,9 @@ impl Ending {
 
     /// Says and writes what was asked for.
     pub(crate) fn report(&self) {
+        if let Some(first) = self.first.take() {
+            first();
+        }
         if let Some(trace) = &self.trace {
             // The one that ends it has not come to its own end.
             let running = self.script.get().and_then(|script| script.host().observed());
@@ -53,9 +56,6 @@ impl Ending {
         }
         if let Some(figures) = self.figures().filter(|_| self.wants_stats) {
             let _ = write!(std::io::stderr(), "mainspring:\n{}", figures.table());
-        }
-        if let Some(last) = self.last.take() {
-            last();
         }
     }
 

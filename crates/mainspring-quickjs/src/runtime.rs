@@ -280,11 +280,14 @@ impl Runtime {
     fn end(&self, event_loop: &EventLoop) -> Result<i32, mainspring::Error> {
         if self.host().exit_code().is_none() {
             let mut code = None;
-            self.layer.enter(event_loop.cx(), "exit", |engine| {
-                code = engine.call_exit()?;
-                Ok(())
-            });
-            event_loop.run_microtasks()?;
+            // The second time nobody is told again, but microtasks may have changed the code.
+            for _ in 0..2 {
+                self.layer.enter(event_loop.cx(), "exit", |engine| {
+                    code = engine.call_exit()?;
+                    Ok(())
+                });
+                event_loop.run_microtasks()?;
+            }
             #[expect(clippy::cast_possible_truncation, reason = "an exit code")]
             self.layer.exit(code.unwrap_or(0.0) as i32);
         }

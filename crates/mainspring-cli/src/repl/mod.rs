@@ -68,9 +68,9 @@ fn restore_terminal_at(ending: &Ending, screen: &Screen) {
     let stdin = rustix::stdio::stdin();
     let Ok(before) = tcgetattr(stdin) else { return };
     let screen = screen.clone();
-    ending.do_last(move || {
-        screen.leave();
+    ending.do_first(move || {
         let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &before);
+        screen.abandon();
     });
 }
 

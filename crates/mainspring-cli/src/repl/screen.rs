@@ -54,8 +54,17 @@ impl Screen {
         line
     }
 
+    /// The process ends, whether or not a line is being typed.
+    pub(super) fn abandon(&self) {
+        if self.state().is_typed {
+            // Text that is pasted is not to be marked any more, and what comes now begins a line.
+            let _ = write_now("\x1b[?2004l\n");
+        }
+        self.leave();
+    }
+
     /// The editor takes no more.
-    pub(super) fn leave(&self) {
+    fn leave(&self) {
         let mut state = self.state();
         state.is_typed = false;
         let rest = std::mem::take(&mut state.waiting);

@@ -74,7 +74,9 @@ function deprecate(original, message, code) {
     }
     require("internal/warning").emitWarning(message, "DeprecationWarning", code, deprecated);
   };
+  const shown = { name: "deprecated", length: 0 };
   const deprecated = new Proxy(original, {
+    get: (target, key, receiver) => (Object.hasOwn(shown, key) ? shown[key] : Reflect.get(target, key, receiver)),
     apply(target, receiver, args) {
       warn();
       return Reflect.apply(target, receiver, args);

@@ -127,7 +127,10 @@ function failBuffered(stream) {
   const { buffered, finishCallbacks } = state;
   state.buffered = [];
   state.finishCallbacks = [];
-  for (const { callback } of buffered) callback?.(stream.errored ?? destroyedError("write"));
+  for (const { chunk, callback } of buffered) {
+    state.length -= chunk.length ?? chunk.byteLength;
+    callback?.(stream.errored ?? destroyedError("write"));
+  }
   for (const callback of finishCallbacks) callback(stream.errored ?? destroyedError("end"));
 }
 

@@ -20,6 +20,7 @@ const CONNECTION = 6;
 // Sockets and servers by the number that the host has for them.
 const handles = [];
 const NONE = -1;
+const ETIMEDOUT = -110;
 const kHandle = Symbol("handle");
 
 const { netWrite } = host;
@@ -326,7 +327,7 @@ class Socket extends Duplex {
     const { setTimeout } = require("timers");
     setTimeout(() => {
       if (!this.connecting || this.#id !== id) return;
-      this.#onConnected(-110);
+      this.#onConnected(ETIMEDOUT);
     }, this.#attempts.patience).unref();
   }
 

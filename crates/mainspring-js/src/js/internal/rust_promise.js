@@ -67,20 +67,26 @@ function isThenable(value) {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-// The pair of functions that settle a promise: the first call of either counts.
-function settlers(id) {
+// The pair of functions that settle a promise: the first call of either counts. They keep it: the loop lets go of
+// a promise that nobody can see, and this one can still be settled.
+function settlers(promise) {
   let isDone = false;
   function settle(f) {
     return (value) => {
       if (isDone) return;
       isDone = true;
-      f(id, value);
+      f(promise, value);
     };
   }
-  return { resolve: settle(resolveWith), reject: settle(host.promiseReject) };
+  return { resolve: settle(resolveWith), reject: settle(rejectWith) };
 }
 
-function resolveWith(id, value) {
+function rejectWith(promise, reason) {
+  host.promiseReject(idOf(promise), reason);
+}
+
+function resolveWith(promise, value) {
+  const id = idOf(promise);
   const other = idOf(value);
   if (other !== 0) {
     host.promiseAdopt(id, other);
@@ -94,14 +100,14 @@ function resolveWith(id, value) {
   try {
     ({ then } = value);
   } catch (error) {
-    host.promiseReject(id, error);
+    rejectWith(promise, error);
     return;
   }
   if (typeof then !== "function") {
     host.promiseFulfill(id, value);
     return;
   }
-  const { resolve, reject } = settlers(id);
+  const { resolve, reject } = settlers(promise);
   host.enqueueMicrotask(() => {
     try {
       then.call(value, resolve, reject);
@@ -112,9 +118,8 @@ function resolveWith(id, value) {
 }
 
 function deferred() {
-  const id = host.promiseNew();
-  const promise = new LoopPromise(id);
-  return { promise, ...settlers(id) };
+  const promise = new LoopPromise(host.promiseNew());
+  return { promise, ...settlers(promise) };
 }
 
 function resolved(value) {

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use mainspring::{Cx, LocalPromise, LocalRejection, LocalResolver};
+use mainspring::{Cx, Error, LocalPromise, LocalRejection, LocalResolver};
 use mainspring_js::{Layer, Thrown};
 use rquickjs::function::Func;
 use rquickjs::{Array, Ctx, Exception, Function, Object, Persistent, Result, Value};
@@ -157,6 +157,8 @@ impl Reaction {
                 Some(handler) => (handler, value),
                 None => return LocalPromise::resolve(cx, value),
             },
+            // Nobody can settle it any more, or the loop ends: for a script it stays pending.
+            Err(reason) if !is_for_scripts(&reason) => return LocalPromise::reject(cx, reason),
             Err(reason) => match on_rejected {
                 Some(handler) => match layer.engine().reason(&reason) {
                     Ok(reason) => (handler, reason),
@@ -191,6 +193,12 @@ impl Reaction {
             }
         }
     }
+}
+
+/// Whether a script rejected with it, or would have been told by an engine's own promises.
+fn is_for_scripts(reason: &LocalRejection) -> bool {
+    reason.value::<Shared>().is_some()
+        || matches!(reason.downcast_ref::<Error>(), Some(Error::PromiseCycle))
 }
 
 impl QuickJs {

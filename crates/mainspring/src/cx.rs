@@ -219,7 +219,7 @@ impl Cx {
     ///
     /// # Errors
     ///
-    /// [`Error::ImmediateNotFound`](crate::Error::ImmediateNotFound) if it has run, or was cleared.
+    /// [`Error::ImmediateNotFound`] if it has run, or was cleared.
     ///
     /// ```
     /// let event_loop = mainspring::EventLoop::new()?;

@@ -70,10 +70,15 @@ export class Script {
     return lines;
   }
 
+  // Whether a callback, which may, is to throw.
+  throws(may) {
+    return may && this.has("throws") && this.random.chance(45);
+  }
+
   // `head() => { … }tail`
   callback(head, cx, kind, tail, { place = cx, params = "", throws = false } = {}) {
     const lines = this.body(cx, kind, place);
-    if (throws && this.has("throws") && this.random.chance(45)) {
+    if (throws) {
       lines.push(`throw new Error("${this.label("e")}");`);
     }
     return [`${head}(${params}) => {`, ...indent(lines), `}${tail}`];

@@ -6,11 +6,11 @@ import { append, indent } from "../script.mjs";
 export const log = (script) => [script.log("s")];
 
 export function tick(script, cx) {
-  return script.callback("process.nextTick(", cx, "n", ");", { throws: mayThrowInTick(cx) });
+  return script.callback("process.nextTick(", cx, "n", ");", { throws: script.throws(mayThrowInTick(cx)) });
 }
 
 export function microtask(script, cx) {
-  return script.callback("queueMicrotask(", cx, "m", ");", { throws: cx.time !== null });
+  return script.callback("queueMicrotask(", cx, "m", ");", { throws: script.throws(cx.time !== null) });
 }
 
 // Lines that end with a promise get some more reactions.
@@ -134,7 +134,12 @@ export function immediate(script, cx) {
     return undefined;
   }
   const place = starts(cx);
-  return script.callback(keep(script, "setImmediate("), cx, "i", ");", { place, throws: place.free });
+  const throws = script.throws(place.free);
+  if (throws) {
+    // In Node, immediates that it starts would run before its ticks.
+    place.mode = "none";
+  }
+  return script.callback(keep(script, "setImmediate("), cx, "i", ");", { place, throws });
 }
 
 // Delays that mean 1 ms.
@@ -155,7 +160,7 @@ export function timeout(script, cx) {
     if (slot === undefined) {
       return undefined;
     }
-    const options = { place: slot.place, throws: slot.place.free };
+    const options = { place: slot.place, throws: script.throws(slot.place.free) };
     return script.callback(keep(script, "setTimeout("), cx, "t", `, ${slot.delay});`, options);
   }
   const slot = script.schedule.shared(cx);

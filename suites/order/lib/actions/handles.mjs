@@ -126,7 +126,7 @@ export function late(script, cx) {
   for (let count = script.random.between(2, 6); count > 0; count -= 1) {
     const name = script.name("h", { call: "setTimeout(" });
     const delay = script.schedule.part(script.random.pick(delays));
-    const where = { place: starts(inner), throws: true };
+    const where = { place: starts(inner), throws: script.throws(true) };
     lines.push(...script.callback(`${name} = setTimeout(`, inner, "t", `, ${delay});`, where));
   }
   lines.push(

@@ -252,7 +252,10 @@ impl Options {
     /// catch, and [`on_limit`](Self::on_limit) is told.
     ///
     /// Engines look at the clock between operations of a script. Within a single one that takes long, such as
-    /// filling an array of 2^32 − 1 places, they do not; limit the memory as well.
+    /// filling an array of 2^32 − 1 places, they do not; limit the memory as well. And a script that makes one
+    /// promise after another by functions that never end is stopped in each of them, but QuickJS lets the promise
+    /// have the exception, and the script goes on. Whoever must be sure ends the process by a watchdog, as
+    /// the command does.
     ///
     /// ```
     /// use std::time::Duration;

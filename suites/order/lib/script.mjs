@@ -8,9 +8,9 @@ export const indent = (lines) => lines.map((line) => `  ${line}`);
 // Puts `text` after the last of the lines.
 export const append = (lines, text) => [...lines.slice(0, -1), lines.at(-1) + text];
 
-// One script in the making. An action gets the script and the place where its code will run, and returns lines
-// or, if it cannot be done there, undefined. A place (see schedule.mjs) also has `depth`, and `async` where
-// `await` may stand; an action that awaits a timer changes the place of what follows.
+// One script in the making. An action gets the script and the place where its code will run, and returns
+// lines or, if it cannot be done there, undefined. A place (see schedule.mjs) also has `depth`, and `async`
+// where `await` may stand; an action that awaits a timer changes the place of what follows.
 export class Script {
   prelude = [];
   imports = new Map();

@@ -1,6 +1,6 @@
-// Async generators, and loops over them. Some things are left out, because QuickJS and V8 differ. In QuickJS a
-// throw out of a loop does not wait for return(), a loop that is left within yield* takes one job more, of the
-// requests in the queue behind the end only the first is answered, a return() in the queue never is, and
+// Async generators, and loops over them. Some things are left out, because QuickJS and V8 differ. In QuickJS
+// a throw out of a loop does not wait for return(), a loop that is left within yield* takes one job more, of
+// the requests in the queue behind the end only the first is answered, a return() in the queue never is, and
 // throw() within yield* over what has no throw() is an error of its own.
 
 import { NOWHERE } from "../schedule.mjs";

@@ -116,8 +116,8 @@ export function receiver(script, cx) {
   ];
 }
 
-// Timers that are all due when the loop comes to them: they run in one go, before the immediates they start. What
-// Node does after an error depends on whether the next timer has the same delay; so those that throw have one.
+// Timers that are all due when the loop comes to them: they run in one go, before the immediates they start.
+// What Node does after an error depends on whether the next timer has the same delay: those that throw do.
 export function late(script, cx) {
   Object.assign(cx, place(0, "immediates", false));
   const inner = { ...cx, depth: cx.depth + 1, async: false, free: true };

@@ -71,12 +71,15 @@ fn explore(name: &str, bound: Bound, model: impl Fn() + Send + Sync + 'static) {
     let executions = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&executions);
     let start = Instant::now();
+    let longest = builder.max_duration;
     builder.check(move || {
         count.fetch_add(1, Ordering::Relaxed);
         model();
     });
     let executions = executions.load(Ordering::Relaxed);
     let bound = match bound {
+        // LOOM_MAX_DURATION was set.
+        _ if longest.is_some_and(|longest| start.elapsed() >= longest) => "cut short".to_owned(),
         Bound::None => "exhaustive".to_owned(),
         Bound::Preemptions(n) => format!("up to {n} preemptions"),
     };

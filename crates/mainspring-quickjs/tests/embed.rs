@@ -251,9 +251,8 @@ fn the_loop_may_end_before_the_engine_and_the_engine_before_the_loop() {
     }
 }
 
-// spec: FA-3
 #[test]
-fn a_panic_in_a_function_of_the_host_does_not_cross_the_engine() {
+fn an_engine_is_usable_after_a_panic_in_a_function_of_the_host() {
     let event_loop = EventLoop::builder().panic_policy(PanicPolicy::Isolate).build().unwrap();
     let script = Runtime::new(event_loop.cx(), Options::new()).unwrap();
     script

@@ -58,6 +58,11 @@ pub(crate) struct Config {
     pub(crate) fast_path: FastPathMode,
     pub(crate) panic_policy: PanicPolicy,
     pub(crate) clock: Option<VirtualClock>,
+    /// Whether the loop is measured.
+    #[cfg(feature = "metrics")]
+    pub(crate) metrics: bool,
+    #[cfg(feature = "metrics")]
+    pub(crate) stall_threshold: Option<Duration>,
 }
 
 /// Sets the options of a loop before it is built.
@@ -102,6 +107,10 @@ impl Default for Builder {
                 fast_path: FastPathMode::Auto,
                 panic_policy: PanicPolicy::Isolate,
                 clock: None,
+                #[cfg(feature = "metrics")]
+                metrics: false,
+                #[cfg(feature = "metrics")]
+                stall_threshold: None,
             },
             hooks: Hooks::default(),
         }
@@ -312,6 +321,41 @@ impl Builder {
     /// ```
     pub fn clock(mut self, clock: &VirtualClock) -> Self {
         self.config.clock = Some(clock.clone());
+        self
+    }
+
+    /// Whether the loop counts and measures what it does, for [`Handle::metrics`](crate::Handle::metrics), and
+    /// notes where callbacks, descriptors and futures come from, for [`Cx::why_alive`]. False by default, and
+    /// then it costs nothing.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().metrics(true).build()?;
+    /// assert!(event_loop.cx().metrics().is_some());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self, on: bool) -> Self {
+        self.config.metrics = on;
+        self
+    }
+
+    /// Reports every callback that runs for longer than this, while it still does, and turns
+    /// [`metrics`](Self::metrics) on. Off by default; `None` for off.
+    ///
+    /// A thread looks now and then while the loop is busy, and sleeps while the loop does. Time is real, also with
+    /// a [virtual clock](Self::clock).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::builder()
+    ///     .stall_threshold(Duration::from_millis(100))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    pub fn stall_threshold(mut self, threshold: impl Into<Option<Duration>>) -> Self {
+        self.config.stall_threshold = threshold.into();
         self
     }
 

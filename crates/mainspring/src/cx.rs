@@ -308,6 +308,36 @@ impl Cx {
         self.0.is_alive()
     }
 
+    /// What the loop has done so far, to this moment. None unless it was built with
+    /// [`Builder::metrics`](crate::Builder::metrics).
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().metrics(true).build()?;
+    /// event_loop.run_until_idle()?;
+    /// println!("{} ticks", event_loop.cx().metrics().unwrap().ticks);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn metrics(&self) -> Option<crate::Metrics> {
+        self.0.config.metrics.then(crate::Metrics::default)
+    }
+
+    /// What keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning, each with the place where it
+    /// was made if the loop was [told to note that](crate::Builder::metrics).
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// assert!(event_loop.cx().why_alive().reasons.is_empty());
+    /// let _guard = event_loop.handle().keep_alive();
+    /// println!("{}", event_loop.cx().why_alive());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn why_alive(&self) -> crate::WhyAlive {
+        crate::WhyAlive::default()
+    }
+
     /// The time at which the present tick began. It costs no look at the clock, and does not pass
     /// while a callback runs.
     ///

@@ -55,6 +55,28 @@ pub enum Phase {
     Hook,
 }
 
+impl Phase {
+    /// All of them.
+    ///
+    /// ```
+    /// use mainspring::Phase;
+    ///
+    /// assert_eq!(Phase::ALL[0], Phase::Timers);
+    /// ```
+    pub const ALL: [Self; 10] = [
+        Self::Timers,
+        Self::Internal,
+        Self::Futures,
+        Self::External,
+        Self::NextTicks,
+        Self::Microtasks,
+        Self::Io,
+        Self::Check,
+        Self::Close,
+        Self::Hook,
+    ];
+}
+
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

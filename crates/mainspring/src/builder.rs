@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+#[cfg(all(feature = "metrics", not(loom)))]
+use crate::Tracer;
 use crate::fault::{PanicPolicy, UncaughtPanic};
 use crate::hooks::{Diagnostic, Hooks, Overload};
 use crate::{Cx, Error, EventLoop, PromiseId, UnhandledRejection, VirtualClock};
@@ -63,6 +65,29 @@ pub(crate) struct Config {
     pub(crate) metrics: bool,
     #[cfg(feature = "metrics")]
     pub(crate) stall_threshold: Option<Duration>,
+    #[cfg(all(feature = "metrics", not(loom)))]
+    pub(crate) tracer: Option<Tracer>,
+}
+
+impl Config {
+    /// Whether the loop is observed.
+    pub(crate) fn is_observed(&self) -> bool {
+        #[cfg(feature = "metrics")]
+        return self.metrics || self.stall_threshold.is_some() || self.is_traced();
+        #[cfg(not(feature = "metrics"))]
+        false
+    }
+}
+
+#[cfg(feature = "metrics")]
+impl Config {
+    /// Whether there is a trace of the loop.
+    pub(crate) fn is_traced(&self) -> bool {
+        #[cfg(not(loom))]
+        return self.tracer.is_some();
+        #[cfg(loom)]
+        false
+    }
 }
 
 /// Sets the options of a loop before it is built.
@@ -87,6 +112,8 @@ pub(crate) struct Config {
 pub struct Builder {
     config: Config,
     hooks: Hooks,
+    #[cfg(feature = "metrics")]
+    stall_hook: Option<crate::stall::Hook>,
 }
 
 impl Default for Builder {
@@ -111,8 +138,12 @@ impl Default for Builder {
                 metrics: false,
                 #[cfg(feature = "metrics")]
                 stall_threshold: None,
+                #[cfg(all(feature = "metrics", not(loom)))]
+                tracer: None,
             },
             hooks: Hooks::default(),
+            #[cfg(feature = "metrics")]
+            stall_hook: None,
         }
     }
 }
@@ -359,6 +390,47 @@ impl Builder {
         self
     }
 
+    /// Called with every [stall](Self::stall_threshold), when it is found and once more when it is over. Without a
+    /// hook it is logged as a warning.
+    ///
+    /// It is called on a thread of its own, as the loop's is not to be had. A panic of it is logged.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::builder()
+    ///     .stall_threshold(Duration::from_millis(100))
+    ///     .on_stall(|stall| eprintln!("{stall}"))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[cfg(feature = "metrics")]
+    pub fn on_stall(mut self, hook: impl FnMut(&crate::Stall) + Send + 'static) -> Self {
+        self.stall_hook = Some(Box::new(hook));
+        self
+    }
+
+    /// Has everything that the loop does written to a trace, and turns [`metrics`](Self::metrics) on. Then every
+    /// callback is measured, which costs some tens of nanoseconds each.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Tracer};
+    ///
+    /// let path = std::env::temp_dir().join("mainspring-loop.json");
+    /// let tracer = Tracer::create(&path)?;
+    /// let event_loop = EventLoop::builder().tracer(&tracer).build()?;
+    /// event_loop.cx().submit(|_| ())?;
+    /// event_loop.run_until_idle()?;
+    /// tracer.finish()?;
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(all(feature = "metrics", not(loom)))]
+    pub fn tracer(mut self, tracer: &Tracer) -> Self {
+        self.config.tracer = Some(tracer.clone());
+        self
+    }
+
     /// Called in every tick right before the loop polls.
     ///
     /// ```
@@ -518,7 +590,10 @@ impl Builder {
                 return Err(Error::InvalidOption { option, expected: "at least 1" });
             }
         }
-        EventLoop::assemble(self.config, self.hooks)
+        let event_loop = EventLoop::assemble(self.config, self.hooks)?;
+        #[cfg(all(feature = "metrics", not(loom)))]
+        event_loop.start_watchdog(self.stall_hook)?;
+        Ok(event_loop)
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 use crate::error::SubmitError;
 use crate::immediate::ImmediateId;
 use crate::local::Local;
+use crate::place::Place;
 use crate::shutdown::Deadline;
 use crate::{Error, Handle, LoopState};
 
@@ -68,11 +69,12 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn submit<F>(&self, task: F) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.submit(task)
+        self.0.submit(task, Place::caller())
     }
 
     /// Queues a task in the internal lane, which runs before the external one, to its end, and has no
@@ -89,11 +91,12 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn submit_internal<F>(&self, task: F) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.submit_internal(task)
+        self.0.submit_internal(task, Place::caller())
     }
 
     /// Queues a microtask: it runs after the present callback, before any other one.
@@ -108,11 +111,12 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn queue_microtask<F>(&self, microtask: F)
     where
         F: FnOnce(&Cx) + 'static,
     {
-        let _ = self.0.queue_microtask(microtask);
+        let _ = self.0.queue_microtask(microtask, Place::caller());
     }
 
     /// Like [`queue_microtask`](Self::queue_microtask), for those who must know.
@@ -128,11 +132,12 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn try_queue_microtask<F>(&self, microtask: F) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.queue_microtask(microtask)
+        self.0.queue_microtask(microtask, Place::caller())
     }
 
     /// Queues a callback that runs before the microtasks of the next checkpoint, as Node's
@@ -148,11 +153,12 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn next_tick<F>(&self, callback: F)
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.next_tick(callback);
+        self.0.next_tick(callback, Place::caller());
     }
 
     /// Leaves out the checkpoint after the present callback: its microtasks are run after the next callback of
@@ -194,11 +200,13 @@ impl Cx {
     /// event_loop.run()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[inline]
+    #[track_caller]
     pub fn set_immediate<F>(&self, callback: F) -> ImmediateId
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.set_immediate(callback)
+        self.0.set_immediate(callback, Place::caller())
     }
 
     /// Drops an immediate. Tells whether that kept it from running.
@@ -244,11 +252,13 @@ impl Cx {
     /// event_loop.run()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[inline]
+    #[track_caller]
     pub fn queue_close<F>(&self, callback: F)
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.queue_close(callback);
+        self.0.queue_close(callback, Place::caller());
     }
 
     /// Begins to shut the loop down, and returns at once: external tasks are refused from now on, and
@@ -320,22 +330,7 @@ impl Cx {
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics(&self) -> Option<crate::Metrics> {
-        self.0.config.metrics.then(crate::Metrics::default)
-    }
-
-    /// What keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning, each with the place where it
-    /// was made if the loop was [told to note that](crate::Builder::metrics).
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::new()?;
-    /// assert!(event_loop.cx().why_alive().reasons.is_empty());
-    /// let _guard = event_loop.handle().keep_alive();
-    /// println!("{}", event_loop.cx().why_alive());
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    #[must_use]
-    pub fn why_alive(&self) -> crate::WhyAlive {
-        crate::WhyAlive::default()
+        self.0.observer().map(|observer| observer.metrics(&self.0))
     }
 
     /// The time at which the present tick began. It costs no look at the clock, and does not pass

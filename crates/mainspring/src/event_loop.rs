@@ -10,8 +10,10 @@ use crate::current::Entered;
 use crate::fault::log_isolated;
 use crate::hooks::Hooks;
 use crate::local::Local;
+use crate::observe::{Observe, observed};
+use crate::poll::Wait;
 use crate::shared::Shared;
-use crate::tick::Wait;
+use crate::tick::Tick;
 use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
 
 /// An event loop, owned by one thread.
@@ -326,7 +328,8 @@ impl EventLoop {
         let deadline = timeout
             .into()
             .and_then(|timeout| now.checked_add(i64::try_from(timeout.as_nanos()).ok()?));
-        let result = driving.step(Wait::Turn { deadline, ran });
+        let wait = Wait::Turn { deadline, ran };
+        let result = observed!(self.cx, |observe| driving.step(observe, wait));
         // A wake that came before, or meanwhile, is answered by the return.
         local.shared.take_wake();
         if self.state().is_ending() {
@@ -341,6 +344,16 @@ impl EventLoop {
     /// Drives the loop until something is so, or it has terminated.
     pub(crate) fn drive(&self, wait: Wait, is_done: impl Fn() -> bool) -> Result<(), Error> {
         let driving = self.enter()?;
+        observed!(self.cx, |observe| self.drive_on(&driving, observe, wait, is_done))
+    }
+
+    fn drive_on(
+        &self,
+        driving: &Driving<'_>,
+        observe: impl Observe,
+        wait: Wait,
+        is_done: impl Fn() -> bool,
+    ) -> Result<(), Error> {
         let mut result = Ok(());
         while !self.state().is_ending() {
             if is_done() {
@@ -354,7 +367,7 @@ impl EventLoop {
             // A wake that comes after this keeps the tick from blocking; whoever asked for it before is
             // heard by the step's look at the stop condition.
             self.cx.0.shared.take_wake();
-            result = driving.step(wait);
+            result = driving.step(observe, wait);
         }
         self.cx.finish();
         result
@@ -391,15 +404,31 @@ impl EventLoop {
         if local.dozing.replace(false) {
             local.shared.sleep.state.wake_up();
         }
-        local.driven.set(true);
+        local.set_driven(true);
         let driving = Driving { cx: &self.cx, _entered: Entered::new(&self.cx) };
         // What was queued before, or left by a panic, comes before the first task.
         self.cx.renew_budget();
-        self.cx.run_microtasks();
+        observed!(self.cx, |observe| {
+            observe.enters();
+            Tick { cx: &self.cx, observe }.run_microtasks();
+        });
         Ok(driving)
     }
 
     /// Drops what this thread had queued on a loop that another thread terminates undriven.
+    /// Starts the thread that looks whether the loop gets on, if there is to be one.
+    #[cfg(all(feature = "metrics", not(loom)))]
+    pub(crate) fn start_watchdog(&self, hook: Option<crate::stall::Hook>) -> Result<(), Error> {
+        let local = &*self.cx.0;
+        if let Some(threshold) = local.config.stall_threshold
+            && let Some(shown) = &local.shared.shown
+            && let Some(watchdog) = &shown.watchdog
+        {
+            crate::stall::start(Arc::clone(watchdog), Arc::clone(shown), threshold, hook)?;
+        }
+        Ok(())
+    }
+
     fn bury(&self) {
         // The other thread is about to say that it is done with the queues.
         self.cx.0.shared.wait(None);
@@ -415,13 +444,13 @@ struct Driving<'a> {
 
 impl Driving<'_> {
     /// One tick, unless the loop is to be shut down instead.
-    fn step(&self, wait: Wait) -> Result<(), Error> {
+    fn step(&self, observe: impl Observe, wait: Wait) -> Result<(), Error> {
         let shared = &self.cx.0.shared;
         self.cx.check_stop();
         if self.cx.state().is_ending() {
             return Ok(());
         }
-        let result = self.cx.tick(wait);
+        let result = Tick { cx: self.cx, observe }.run(wait);
         if let Err(error) = &result {
             let hook = &self.cx.0.hooks.error;
             if hook.is_set() {
@@ -437,7 +466,11 @@ impl Driving<'_> {
 
 impl Drop for Driving<'_> {
     fn drop(&mut self) {
-        self.cx.0.driven.set(false);
+        #[cfg(feature = "metrics")]
+        if let Some(observer) = self.cx.0.observer() {
+            observer.leaves(&self.cx.0);
+        }
+        self.cx.0.set_driven(false);
     }
 }
 
@@ -452,6 +485,8 @@ impl Drop for EventLoop {
             }
         }
         let local = &*self.cx.0;
+        #[cfg(feature = "metrics")]
+        let _watched = local.shared.shown.as_deref().map(EndOfWatch);
         let _disown = Disown(&local.shared);
         if !local.finished.get() {
             let from = local.shared.begin_termination(true).from;
@@ -459,10 +494,23 @@ impl Drop for EventLoop {
                 self.bury();
             } else {
                 let _entered = Entered::new(&self.cx);
-                local.driven.set(true);
+                local.set_driven(true);
                 self.cx.finish();
-                local.driven.set(false);
+                local.set_driven(false);
             }
+        }
+    }
+}
+
+/// Lets the watchdog go, last of all: what is run at the end may stall, too.
+#[cfg(feature = "metrics")]
+struct EndOfWatch<'a>(&'a crate::metrics::Shown);
+
+#[cfg(feature = "metrics")]
+impl Drop for EndOfWatch<'_> {
+    fn drop(&mut self) {
+        if let Some(watchdog) = &self.0.watchdog {
+            watchdog.end();
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::error::SubmitError;
 use crate::inbox::Inbox;
 use crate::local::Local;
+use crate::place::{Origin, Place};
 use crate::shared::Shared;
 use crate::shutdown::{Deadline, Shutdown};
 use crate::sync::Ordering;
@@ -61,11 +62,13 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn submit<F>(&self, task: F) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
-        self.send(task, &self.0.external, |local, task| local.submit(task))
+        let place = Place::caller();
+        self.send(task, &self.0.external, place, |local, task| local.submit(task, place))
     }
 
     /// Queues a task in the internal lane, which runs before the external one, to its end, and has no
@@ -82,11 +85,13 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn submit_internal<F>(&self, task: F) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
-        self.send(task, &self.0.internal, |local, task| local.submit_internal(task))
+        let place = Place::caller();
+        self.send(task, &self.0.internal, place, |local, task| local.submit_internal(task, place))
     }
 
     /// Queues a microtask: it runs after the callback that is running now.
@@ -102,11 +107,15 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn queue_microtask<F>(&self, microtask: F) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
-        self.send(microtask, &self.0.microtasks, |local, task| local.queue_microtask(task))
+        let place = Place::caller();
+        self.send(microtask, &self.0.microtasks, place, |local, task| {
+            local.queue_microtask(task, place)
+        })
     }
 
     /// Through the loop's own queue on the loop's own thread, through the inbox elsewhere.
@@ -115,6 +124,7 @@ impl Handle {
         &self,
         task: F,
         inbox: &Inbox<SendTask>,
+        place: Place,
         queue: impl FnOnce(&Local, F) -> Result<(), SubmitError<F>>,
     ) -> Result<(), SubmitError<F>>
     where
@@ -124,7 +134,7 @@ impl Handle {
         if let Some(local) = unsafe { self.0.owner.local() } {
             return queue(local, task);
         }
-        self.0.send(inbox, task)
+        self.0.send(inbox, task, place)
     }
 
     /// Shuts the loop down, and waits until it has terminated or `deadline` has passed.
@@ -221,7 +231,7 @@ impl Handle {
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics(&self) -> Option<crate::Metrics> {
-        None
+        self.0.shown.as_ref().map(|shown| shown.metrics())
     }
 
     /// The last callbacks that ran for longer than the [threshold](crate::Builder::stall_threshold), the latest
@@ -235,7 +245,8 @@ impl Handle {
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn stalls(&self) -> Vec<crate::Stall> {
-        Vec::new()
+        let watchdog = self.0.shown.as_ref().and_then(|shown| shown.watchdog.as_ref());
+        watchdog.map_or_else(Vec::new, |watchdog| watchdog.recent())
     }
 
     /// Makes the loop go through a tick, also if nothing is queued: a sleep ends, a
@@ -324,9 +335,11 @@ impl Handle {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn keep_alive(&self) -> KeepAlive {
+        let number = self.0.guards.add(Origin { place: Place::caller().get(), name: "" });
         self.0.holds.fetch_add(1, Ordering::Relaxed);
-        KeepAlive(self.clone())
+        KeepAlive { handle: self.clone(), number }
     }
 }
 
@@ -347,14 +360,18 @@ impl fmt::Debug for Handle {
 /// ```
 #[derive(Debug)]
 #[must_use = "the loop is kept alive until this is dropped"]
-pub struct KeepAlive(Handle);
+pub struct KeepAlive {
+    handle: Handle,
+    number: usize,
+}
 
 impl Drop for KeepAlive {
     fn drop(&mut self) {
         // Release: the partner is the Acquire in `Local::is_alive`. What was submitted before is seen
         // by a loop that sees the guard gone.
-        if self.0.0.holds.fetch_sub(1, Ordering::Release) == 1 {
-            self.0.wake();
+        self.handle.0.guards.remove(self.number);
+        if self.handle.0.holds.fetch_sub(1, Ordering::Release) == 1 {
+            self.handle.wake();
         }
     }
 }

@@ -145,6 +145,10 @@ impl Immediates {
     }
 
     /// Whether there are no entries, not even cleared ones.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.borrow().iter().filter(|entry| entry.is_some()).count()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.borrow().is_empty()
     }

@@ -45,6 +45,9 @@ use crate::sync::{AtomicU8, AtomicUsize, Mutex, Ordering, lock, yield_now};
 /// Bit of `detour`: the overflow is not empty. Changed only under the overflow's lock.
 const OVERFLOWING: u8 = 1;
 
+/// Bit of `detour`: something is noted about what is put in. Never changed.
+const OBSERVED: u8 = 4;
+
 /// Bit of `detour`: the limit is near, so every push must check it. Changed only by the consumer.
 const NEAR_LIMIT: u8 = 2;
 
@@ -64,38 +67,68 @@ pub(crate) struct Inbox<T> {
     near: usize,
     /// Entries of this lane that the consumer holds. Written by the consumer only.
     beside: AtomicUsize,
+    /// How many values ever went into the overflow, and how many of them were taken over.
+    overflowed: AtomicUsize,
+    taken_over: AtomicUsize,
 }
 
 impl<T> Inbox<T> {
-    /// Makes an inbox for at most `limit` values, with a ring of at most `2^shift` slots.
-    pub(crate) fn new(limit: usize, shift: u32) -> Self {
+    /// Makes an inbox for at most `limit` values, with a ring of at most `2^shift` slots. If it is observed, what
+    /// is put in is made differently.
+    pub(crate) fn new(limit: usize, shift: u32, is_observed: bool) -> Self {
         debug_assert!(limit > 0);
         // At most half of the limit, so that there is a distance from it at which nobody has to count.
         let ring = Ring::new(shift.min((limit / 2).max(1).ilog2()));
         Self {
             near: limit - ring.capacity(),
             ring,
-            detour: AtomicU8::new(0),
+            detour: AtomicU8::new(if is_observed { OBSERVED } else { 0 }),
             overflow: Mutex::new(Overflow { queue: ChunkQueue::new(), len: 0, closed: false }),
             limit,
             beside: AtomicUsize::new(0),
+            overflowed: AtomicUsize::new(0),
+            taken_over: AtomicUsize::new(0),
         }
     }
 
-    /// Puts in what `make` makes of `input`, or hands `input` back. `make` must not panic.
+    /// Puts in what `make` makes of `input`, or `note` if the inbox is observed, or hands `input` back. Neither must
+    /// panic.
     #[inline]
-    pub(crate) fn push<I>(&self, input: I, make: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
+    pub(crate) fn push<I>(
+        &self,
+        input: I,
+        make: impl Fn(I) -> T,
+        note: impl Fn(I) -> T,
+    ) -> Result<(), (Refused, I)> {
         // Acquire: the partner is the consumer's store that lifts the detour; it is not needed for
         // the order of values, but makes a lifted detour imply that its values were taken over.
-        let input = if self.detour.load(Ordering::Acquire) == 0 {
+        let detour = self.detour.load(Ordering::Acquire);
+        if detour == 0 {
             match self.ring.push(input, &make) {
-                Err((Refused::Full, input)) => input,
-                done => return done,
+                Err((Refused::Full, input)) => self.push_slowly(input, make),
+                done => done,
             }
+        } else if detour & OBSERVED == 0 {
+            self.push_slowly(input, make)
         } else {
-            input
-        };
-        self.push_slowly(input, make)
+            self.push_observed(detour, input, note)
+        }
+    }
+
+    #[cold]
+    fn push_observed<I>(
+        &self,
+        detour: u8,
+        input: I,
+        note: impl Fn(I) -> T,
+    ) -> Result<(), (Refused, I)> {
+        if detour != OBSERVED {
+            return self.push_slowly(input, note);
+        }
+        match self.ring.push(input, &note) {
+            Err((Refused::Full, input)) => self.push_slowly(input, note),
+            done => done,
+        }
     }
 
     #[cold]
@@ -109,6 +142,8 @@ impl<T> Inbox<T> {
         }
         overflow.queue.push(make(input));
         overflow.len += 1;
+        // For those who look without the lock.
+        self.overflowed.fetch_add(1, Ordering::Relaxed);
         if self.detour.load(Ordering::Relaxed) & OVERFLOWING == 0 {
             self.detour.fetch_or(OVERFLOWING, Ordering::Release);
         }
@@ -122,6 +157,19 @@ impl<T> Inbox<T> {
     /// Everything that waits in this lane, on either side.
     pub(crate) fn len(&self) -> usize {
         self.total(&lock(&self.overflow))
+    }
+
+    /// Everything that waits in this lane, by a look that takes no lock: others may put something in meanwhile.
+    pub(crate) fn depth(&self) -> usize {
+        let taken_over = self.taken_over.load(Ordering::Relaxed);
+        let overflow = self.overflowed.load(Ordering::Relaxed).wrapping_sub(taken_over);
+        self.ring.len() + overflow + self.beside()
+    }
+
+    /// How many values other threads ever put in.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn pushed(&self) -> usize {
+        self.ring.pushed().wrapping_add(self.overflowed.load(Ordering::Relaxed))
     }
 
     /// What the consumer holds of this lane.
@@ -289,6 +337,7 @@ impl<T> Outlet<T> {
             }
             self.taken.swap(&overflow.queue);
             inbox.add_beside(overflow.len);
+            inbox.taken_over.fetch_add(overflow.len, Ordering::Relaxed);
             overflow.len = 0;
             inbox.detour.fetch_and(!OVERFLOWING, Ordering::Release);
         }

@@ -4,7 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::Cx;
+use crate::fault::Phase;
 use crate::local::Local;
+use crate::observe::Observe;
+use crate::tick::Tick;
 
 /// The job queue of a script engine, which becomes a part of the loop's microtask queue by
 /// [`Cx::attach_jobs`].
@@ -276,35 +279,39 @@ impl Cx {
         crate::fault::drop_isolated(found);
         was_attached
     }
+}
 
+impl<O: Observe> Tick<'_, O> {
     /// Microtasks and jobs, in the order in which they were queued, until there are neither.
     #[cold]
-    pub(crate) fn drain_with_jobs(&self) {
-        let local = &*self.0;
+    pub(crate) fn drain_with_jobs(self) {
+        let local = &*self.cx.0;
         let inbox = &local.shared.microtasks;
-        while self.may_run_microtask() {
+        while self.cx.may_run_microtask() {
+            self.observe.microtask_begins(Phase::Microtasks);
             if local.is_first_free()
                 && let Some(task) = local.microtasks.pop(inbox)
             {
                 local.ran.set(local.ran.get() + 1);
-                crate::task::Run::run(task, self);
-            } else if local.jobs.run(self) {
+                crate::task::Run::run(task, self.cx);
+            } else if local.jobs.run(self.cx) {
                 local.ran.set(local.ran.get() + 1);
             } else if !local.microtasks.is_ready(inbox) {
                 return;
             }
+            self.observe.microtask_ends(Phase::Microtasks);
         }
     }
 
     /// The checkpoint has run everything: engines judge their rejections.
-    pub(crate) fn report_jobs(&self) {
-        let jobs = &self.0.jobs;
+    pub(crate) fn report_jobs(self) {
+        let jobs = &self.cx.0.jobs;
         let mut index = 0;
         while let Some(queue) = jobs.at(index) {
             index += 1;
-            if queue.has_reports() && self.may_run_microtask() {
-                self.0.ran.set(self.0.ran.get() + 1);
-                queue.report(self);
+            if queue.has_reports() && self.cx.may_run_microtask() {
+                self.cx.0.ran.set(self.cx.0.ran.get() + 1);
+                queue.report(self.cx);
             }
         }
     }

@@ -6,10 +6,9 @@
 
 use std::cell::Cell;
 
-use crate::Cx;
 use crate::chunk::ChunkQueue;
 use crate::inbox::{Inbox, Outlet};
-use crate::task::{Ready, SendTask, Task};
+use crate::task::{Callback, Ready, SendTask, Task};
 
 /// Tasks in a turn.
 const SHARE: i32 = 64;
@@ -30,10 +29,7 @@ impl Lane {
 
     /// Queues a task of the loop's own thread. Whether it may be is for the caller to decide.
     #[inline]
-    pub(crate) fn push<F>(&self, inbox: &Inbox<SendTask>, f: F)
-    where
-        F: FnOnce(&Cx) + 'static,
-    {
+    pub(crate) fn push<F: Callback>(&self, inbox: &Inbox<SendTask>, f: F) {
         // SAFETY: a task is written, and nothing else done.
         unsafe { self.own.push_in_place(|place| Task::write(place, f)) };
         inbox.add_beside(1);

@@ -73,6 +73,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `metrics` (on by default) | `Builder::metrics`, stalls, places, and the `Tracer` |
+//! | `spans` | spans of `tracing` for ticks and phases, at level `TRACE`, of loops with `Builder::metrics` |
 //! | `signals` | `Handle::shutdown_on_signals`, the source `Signals`, and `AsyncSignals` as a future, on Unix |
 //! | `futures-io` | the traits `AsyncRead` and `AsyncWrite` of that crate for streams, on Unix |
 //! | `hyper` | what `hyper` needs of a runtime, in `mainspring::hyper`, on Unix |
@@ -87,6 +88,8 @@
 
 mod abort;
 mod builder;
+mod calls;
+mod checkpoint;
 #[cfg(all(target_os = "linux", not(loom)))]
 mod child;
 mod chunk;
@@ -119,8 +122,11 @@ mod metrics;
 mod models;
 #[cfg(all(unix, not(loom)))]
 pub mod net;
+mod observe;
 mod owner;
 mod performance;
+mod place;
+mod poll;
 mod pool;
 mod probe;
 #[cfg(all(target_os = "linux", not(loom)))]
@@ -129,6 +135,7 @@ mod promise;
 #[cfg(all(test, not(loom)))]
 mod races;
 mod ring;
+mod roll;
 mod shared;
 mod shutdown;
 #[cfg(all(unix, feature = "signals", not(loom)))]
@@ -203,6 +210,8 @@ pub use stall::Stall;
 pub use state::LoopState;
 pub use time::{Interval, Sleep, Timeout};
 pub use timer::{TimerId, TimerNesting};
+#[cfg(all(feature = "metrics", not(loom)))]
+pub use tracer::Tracer;
 pub use virtual_clock::VirtualClock;
 pub use why_alive::{Cause, Queue, Reason, WhyAlive};
 

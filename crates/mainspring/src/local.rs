@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use crate::Queue;
 use crate::abort::AbortListeners;
 use crate::builder::Config;
 use crate::chunk::ChunkQueue;
@@ -11,17 +12,23 @@ use crate::fault::{Phase, drop_isolated};
 use crate::future::{Coop, Futures};
 use crate::hooks::Hooks;
 use crate::immediate::{ImmediateId, Immediates};
+use crate::inbox::Inbox;
 use crate::io::Watchers;
 use crate::jobs::Jobs;
 use crate::landing::Landing;
 use crate::lane::Lane;
+#[cfg(feature = "metrics")]
+use crate::metrics::{Observer, Tracked};
+#[cfg(feature = "metrics")]
+use crate::observe::Stamp;
 use crate::performance::Timeline;
+use crate::place::{Place, noted};
 use crate::promise::{Bridges, Registry, Rejections};
 use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::state::LoopState;
 use crate::sync::Ordering;
-use crate::task::Task;
+use crate::task::{SendTask, Task};
 use crate::timer::{TimerTask, Timers};
 
 /// What a loop that has nothing to do knows.
@@ -66,6 +73,8 @@ pub(crate) struct Local {
     pub(crate) phase: Cell<Phase>,
     /// Whether a call that drives the loop is on the stack, and something that is queued will be run.
     pub(crate) driven: Cell<bool>,
+    /// Whether it is driven, and nothing has to be noted about what is queued.
+    pub(crate) is_plain: Cell<bool>,
     /// Whether the loop was ever driven.
     pub(crate) started: Cell<bool>,
     /// Whether a host waits for the loop, by the descriptor of the poller.
@@ -88,6 +97,8 @@ pub(crate) struct Local {
     pub(crate) breached: Cell<bool>,
     /// Whether the next checkpoint is left out.
     pub(crate) is_put_off: Cell<bool>,
+    #[cfg(feature = "metrics")]
+    observer: Option<Box<Observer>>,
     /// The condition under which `run_until_aborted` ends.
     pub(crate) stop: RefCell<Option<Box<dyn FnMut() -> bool>>>,
 }
@@ -117,6 +128,7 @@ impl Local {
             timer_landing: Landing::new(),
             phase: Cell::new(Phase::External),
             driven: Cell::new(false),
+            is_plain: Cell::new(false),
             started: Cell::new(false),
             hosted: Cell::new(false),
             dozing: Cell::new(false),
@@ -129,9 +141,54 @@ impl Local {
             breached: Cell::new(false),
             is_put_off: Cell::new(false),
             stop: RefCell::new(None),
+            #[cfg(feature = "metrics")]
+            observer: shared
+                .shown
+                .as_ref()
+                .map(|shown| Box::new(Observer::new(shown, &shared, &config))),
             shared,
             config,
         }
+    }
+
+    /// Who is told of what the loop does, if anybody is.
+    #[cfg(feature = "metrics")]
+    #[inline]
+    pub(crate) fn observer(&self) -> Option<&Observer> {
+        self.observer.as_deref()
+    }
+
+    /// Says outside of a tick what is run now.
+    pub(crate) fn tell_phase(&self, phase: Phase) {
+        #[cfg(feature = "metrics")]
+        if let Some(observer) = self.observer() {
+            observer.calls(phase);
+        }
+        let _ = phase;
+    }
+
+    /// How much is in a queue.
+    pub(crate) fn depth(&self, queue: Queue) -> usize {
+        let shared = &*self.shared;
+        match queue {
+            Queue::External => shared.external.depth(),
+            Queue::Internal => shared.internal.depth(),
+            Queue::Microtasks => shared.microtasks.depth(),
+            Queue::NextTicks => self.next_ticks.len(),
+            Queue::Immediates => self.immediates.len(),
+            Queue::Closes => self.closes.len(),
+            Queue::Futures => {
+                let others =
+                    self.next_ticks.len() + self.immediates.referenced() + self.closes.len();
+                shared.aside.load(Ordering::Relaxed).saturating_sub(others)
+            }
+        }
+    }
+
+    /// Notes whether a call that drives the loop is on the stack.
+    pub(crate) fn set_driven(&self, is_driven: bool) {
+        self.driven.set(is_driven);
+        self.is_plain.set(is_driven && self.observer().is_none());
     }
 
     /// Whether something that is queued now would still be run.
@@ -154,7 +211,7 @@ impl Local {
     }
 
     #[inline]
-    pub(crate) fn submit<F>(&self, f: F) -> Result<(), SubmitError<F>>
+    pub(crate) fn submit<F>(&self, f: F, place: Place) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
@@ -162,38 +219,56 @@ impl Local {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
         if self.shared.external.is_at_limit() {
+            self.shared.count_refusal();
             return Err(SubmitError::new(Refusal::Overloaded, f));
         }
-        if !self.driven.get() {
+        if self.is_plain.get() {
+            self.external.push(&self.shared.external, f);
+        } else {
             self.tell_host();
+            self.push_aside(&self.external, &self.shared.external, f, place);
         }
-        self.external.push(&self.shared.external, f);
         Ok(())
     }
 
     #[inline]
-    pub(crate) fn submit_internal<F>(&self, f: F) -> Result<(), SubmitError<F>>
+    pub(crate) fn submit_internal<F>(&self, f: F, place: Place) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        if !self.accepts() {
+        if self.is_plain.get() {
+            self.internal.push(&self.shared.internal, f);
+        } else if self.accepts() {
+            self.push_aside(&self.internal, &self.shared.internal, f, place);
+        } else {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
-        self.internal.push(&self.shared.internal, f);
         Ok(())
     }
 
     #[inline]
-    pub(crate) fn queue_microtask<F>(&self, f: F) -> Result<(), SubmitError<F>>
+    pub(crate) fn queue_microtask<F>(&self, f: F, place: Place) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        if !self.accepts() {
+        if self.is_plain.get() {
+            self.push_microtask(f);
+        } else if self.accepts() {
+            self.jobs.before_push();
+            self.push_aside(&self.microtasks, &self.shared.microtasks, f, place);
+        } else {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
-        self.jobs.before_push();
-        self.microtasks.push(&self.shared.microtasks, f);
         Ok(())
+    }
+
+    /// Queues what is run, with what is to be noted about it.
+    #[cold]
+    fn push_aside<F>(&self, lane: &Lane, inbox: &Inbox<SendTask>, f: F, place: Place)
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        noted!(self, f, place, |f| lane.push(inbox, f));
     }
 
     /// Queues a microtask. That it will be run was found out before.
@@ -206,26 +281,72 @@ impl Local {
         self.microtasks.push(&self.shared.microtasks, f);
     }
 
-    #[inline]
-    pub(crate) fn next_tick<F>(&self, f: F)
+    #[inline(always)]
+    pub(crate) fn next_tick<F>(&self, f: F, place: Place)
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        if self.accepts() {
-            self.next_ticks.push(Task::new(f));
-            self.add_aside(1);
+        if self.is_plain.get() {
+            self.push_next_tick(Task::new(f));
+        } else if self.accepts() {
+            self.push_next_tick(self.task_aside(f, place));
         }
     }
 
-    pub(crate) fn set_immediate<F>(&self, f: F) -> ImmediateId
+    #[inline]
+    fn push_next_tick(&self, task: Task) {
+        self.next_ticks.push(task);
+        self.add_aside(1);
+    }
+
+    /// A task of what is run, with what is to be noted about it.
+    #[cold]
+    fn task_aside<F>(&self, f: F, place: Place) -> Task
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        if !self.accepts() {
-            return self.immediates.skip();
+        noted!(self, f, place, Task::new)
+    }
+
+    /// Likewise for a timer. When it was set does not matter.
+    #[inline]
+    pub(crate) fn timer_task<F>(&self, callback: F, place: Place) -> TimerTask
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        if self.is_plain.get() { Task::new(callback) } else { self.timer_task_aside(callback, place) }
+    }
+
+    #[cold]
+    fn timer_task_aside<F>(&self, callback: F, place: Place) -> TimerTask
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        #[cfg(feature = "metrics")]
+        if self.observer().is_some() {
+            return Task::new(Tracked { callback, place, stamp: Stamp::default() });
         }
+        let _ = place;
+        Task::new(callback)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_immediate<F>(&self, f: F, place: Place) -> ImmediateId
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        if self.is_plain.get() {
+            self.push_immediate(Task::new(f))
+        } else if self.accepts() {
+            self.push_immediate(self.task_aside(f, place))
+        } else {
+            self.immediates.skip()
+        }
+    }
+
+    fn push_immediate(&self, task: Task) -> ImmediateId {
         self.add_aside(1);
-        self.immediates.push(Task::new(f))
+        self.immediates.push(task)
     }
 
     pub(crate) fn clear_immediate(&self, id: ImmediateId) -> bool {
@@ -248,14 +369,21 @@ impl Local {
         Some(())
     }
 
-    pub(crate) fn queue_close<F>(&self, f: F)
+    #[inline(always)]
+    pub(crate) fn queue_close<F>(&self, f: F, place: Place)
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        if self.accepts() {
-            self.closes.push(Task::new(f));
-            self.add_aside(1);
+        if self.is_plain.get() {
+            self.push_close(Task::new(f));
+        } else if self.accepts() {
+            self.push_close(self.task_aside(f, place));
         }
+    }
+
+    fn push_close(&self, task: Task) {
+        self.closes.push(task);
+        self.add_aside(1);
     }
 
     pub(crate) fn add_aside(&self, n: usize) {
@@ -345,7 +473,7 @@ impl Local {
     /// Drops every callback that is still queued, and accepts no more. Returns how many there were.
     pub(crate) fn drop_queued(&self) -> usize {
         self.finished.set(true);
-        self.driven.set(false);
+        self.set_driven(false);
         let shared = &*self.shared;
         let mut dropped = self.end_futures();
         let mut discard = |task: Task| {

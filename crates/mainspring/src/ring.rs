@@ -185,6 +185,12 @@ impl<T> Ring<T> {
         (tail.wrapping_sub(head) & (usize::MAX >> 1)).min(self.capacity())
     }
 
+    /// How many positions were ever claimed; wraps.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn pushed(&self) -> usize {
+        self.tail.load(Ordering::Relaxed) >> 1
+    }
+
     /// Refuses every push from now on.
     pub(crate) fn close(&self) {
         self.tail.fetch_or(CLOSED, Ordering::Relaxed);

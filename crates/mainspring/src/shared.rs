@@ -1,5 +1,7 @@
 //! What a loop shares with its handles.
 
+#[cfg(feature = "metrics")]
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::builder::Config;
@@ -9,14 +11,20 @@ use crate::error::{Refusal, SubmitError};
 use crate::fault::drop_isolated;
 use crate::inbox::{Inbox, Refused};
 use crate::io::Io;
+#[cfg(feature = "metrics")]
+use crate::metrics::{Shown, Tracked};
+#[cfg(feature = "metrics")]
+use crate::observe::Stamp;
 use crate::owner::Owner;
+use crate::place::Place;
 use crate::promise::{Newcomers, Readers};
+use crate::roll::Roll;
 use crate::sleep::Sleep;
 use crate::state::{Began, LoopState, Via};
 use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock};
 use crate::sys;
 use crate::task::SendTask;
-use crate::timer::Remote;
+use crate::timer::{Remote, SentTask};
 use crate::workers::Workers;
 use crate::{Cx, FastPathMode};
 
@@ -51,8 +59,11 @@ pub(crate) struct Shared {
     pub(crate) readers: Readers,
     /// Callbacks in queues that other threads have no entrance to. Written by the loop only.
     pub(crate) aside: AtomicUsize,
-    /// Guards that keep `run_until_idle` from returning.
+    /// Guards and errands that keep `run_until_idle` from returning.
     pub(crate) holds: AtomicUsize,
+    /// The guards, and, if the loop is observed, the errands.
+    pub(crate) guards: Roll,
+    pub(crate) errands: Roll,
     /// Somebody asked for a tick.
     woken: AtomicBool,
     fast_path: AtomicU8,
@@ -62,16 +73,20 @@ pub(crate) struct Shared {
     forsaken: AtomicUsize,
     outcome: Mutex<Option<Outcome>>,
     ended: Condvar,
+    /// What other threads see of a loop that is observed.
+    #[cfg(feature = "metrics")]
+    pub(crate) shown: Option<Arc<Shown>>,
 }
 
 impl Shared {
     pub(crate) fn new(config: &Config) -> Self {
+        let inbox = |limit, shift| Inbox::new(limit, shift, config.is_observed());
         Self {
             sleep: Sleep::new(),
             clock: Clock::new(config.clock.clone()),
-            external: Inbox::new(config.high_water_mark, EXTERNAL_SHIFT),
-            internal: Inbox::new(usize::MAX, INTERNAL_SHIFT),
-            microtasks: Inbox::new(usize::MAX, MICROTASK_SHIFT),
+            external: inbox(config.high_water_mark, EXTERNAL_SHIFT),
+            internal: inbox(usize::MAX, INTERNAL_SHIFT),
+            microtasks: inbox(usize::MAX, MICROTASK_SHIFT),
             timers: Remote::new(),
             io: Io::default(),
             owner: Owner::new(),
@@ -80,12 +95,16 @@ impl Shared {
             readers: Readers::new(),
             aside: AtomicUsize::new(0),
             holds: AtomicUsize::new(0),
+            guards: Roll::default(),
+            errands: Roll::default(),
             woken: AtomicBool::new(false),
             fast_path: AtomicU8::new(config.fast_path as u8),
             deadline: AtomicI64::new(i64::MAX),
             forsaken: AtomicUsize::new(usize::MAX),
             outcome: Mutex::new(None),
             ended: Condvar::new(),
+            #[cfg(feature = "metrics")]
+            shown: config.is_observed().then(|| Arc::new(Shown::new(config))),
         }
     }
 
@@ -114,11 +133,16 @@ impl Shared {
 
     /// Sends a task through an inbox, and wakes the loop. For other threads.
     #[inline]
-    pub(crate) fn send<F>(&self, inbox: &Inbox<SendTask>, task: F) -> Result<(), SubmitError<F>>
+    pub(crate) fn send<F>(
+        &self,
+        inbox: &Inbox<SendTask>,
+        task: F,
+        place: Place,
+    ) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
-        match inbox.push(task, SendTask::new) {
+        match inbox.push(task, SendTask::new, |task| self.observed_task(inbox, task, place)) {
             Ok(()) => {
                 self.sleep.notify();
                 if self.sleep.state.is_ending() {
@@ -126,8 +150,61 @@ impl Shared {
                 }
                 Ok(())
             }
-            Err((Refused::Full, task)) => Err(SubmitError::new(Refusal::Overloaded, task)),
+            Err((Refused::Full, task)) => {
+                self.count_refusal();
+                Err(SubmitError::new(Refusal::Overloaded, task))
+            }
             Err((Refused::Closed, task)) => Err(SubmitError::new(Refusal::Terminated, task)),
+        }
+    }
+
+    /// A task with what is to be noted about it, for an inbox that is observed.
+    fn observed_task<F>(&self, inbox: &Inbox<SendTask>, task: F, place: Place) -> SendTask
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        #[cfg(feature = "metrics")]
+        if let Some(shown) = &self.shown {
+            return SendTask::new(shown.track(task, place, inbox.pushed()));
+        }
+        let _ = (inbox, place);
+        SendTask::new(task)
+    }
+
+    /// The task of a timer that another thread sets, with what is to be noted about it.
+    pub(crate) fn sent_task<F>(&self, callback: F, place: Place) -> SentTask
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        #[cfg(feature = "metrics")]
+        if self.shown.is_some() {
+            return SentTask::new(Tracked { callback, place, stamp: Stamp::default() });
+        }
+        let _ = place;
+        SentTask::new(callback)
+    }
+
+    /// How often other threads have handed something over.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn handed_over(&self) -> u64 {
+        let pushed = self.external.pushed() + self.internal.pushed() + self.microtasks.pushed();
+        (pushed + self.timers.inbox.pushed()) as u64
+    }
+
+    /// Whether anybody observes the loop.
+    pub(crate) fn is_observed(&self) -> bool {
+        #[cfg(feature = "metrics")]
+        return self.shown.is_some();
+        #[cfg(not(feature = "metrics"))]
+        false
+    }
+
+    /// A task was refused because too many waited.
+    #[cold]
+    pub(crate) fn count_refusal(&self) {
+        #[cfg(feature = "metrics")]
+        if let Some(shown) = &self.shown {
+            shown.refusals.fetch_add(1, Ordering::Relaxed);
         }
     }
 

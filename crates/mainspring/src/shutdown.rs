@@ -19,11 +19,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::fault::Phase;
+use crate::observe::{Observe, observed};
 use crate::probe::Point;
 use crate::promise::is_on_errand;
 use crate::shared::{Outcome, Shared};
 use crate::state::LoopState;
 use crate::sync::yield_now;
+use crate::tick::Tick;
 use crate::{Cx, Error};
 
 /// When to stop waiting for a shutdown. See [`Handle::shutdown`](crate::Handle::shutdown).
@@ -170,47 +172,18 @@ impl Cx {
         if local.last_immediate.get().is_none() {
             local.last_immediate.set(Some(local.immediates.end()));
         }
-        self.drain();
+        observed!(self, |observe| Tick { cx: self, observe }.drain());
         shared.sleep.probes.reach(Point::BeforeTerminated);
         shared.sleep.state.finish();
         shared.internal.close();
         shared.microtasks.close();
-        self.drain();
+        observed!(self, |observe| Tick { cx: self, observe }.drain());
         let at = Instant::now();
         let busy = shared.workers.busy();
         shared.forsake();
         let dropped = busy + local.drop_queued();
         shared.sleep.close_source();
         shared.complete(Outcome { dropped, at });
-    }
-
-    /// Runs what is queued until nothing is left, or somebody loses patience.
-    fn drain(&self) {
-        let local = &*self.0;
-        let shared = &*local.shared;
-        while local.may_go_on() {
-            self.renew_budget();
-            let ran = local.ran.get();
-            self.run_lane(Phase::External, &local.external, &shared.external);
-            self.run_lane(Phase::Internal, &local.internal, &shared.internal);
-            self.run_futures();
-            self.run_microtasks();
-            if let Some(end) = local.last_immediate.get() {
-                self.run_immediates(end);
-            }
-            self.run_closes();
-            // In this order: what an errand has delivered at its end is found.
-            let busy = shared.workers.busy();
-            if self.is_drained() {
-                if busy == 0 {
-                    return;
-                }
-                self.await_workers(busy);
-            } else if local.ran.get() == ran {
-                // A push was accepted and is not complete yet.
-                yield_now();
-            }
-        }
     }
 
     /// Whether nothing is queued that the end of the loop has to run.
@@ -227,5 +200,36 @@ impl Cx {
         let shared = &*local.shared;
         let is_over = || shared.workers.busy() < busy || !self.is_drained() || !local.may_go_on();
         shared.workers.wait(is_over, || shared.patience());
+    }
+}
+
+impl<O: Observe> Tick<'_, O> {
+    /// Runs what is queued until nothing is left, or somebody loses patience.
+    fn drain(self) {
+        let local = &*self.cx.0;
+        let shared = &*local.shared;
+        while local.may_go_on() {
+            self.cx.renew_budget();
+            let ran = local.ran.get();
+            self.run_lane(Phase::External, &local.external, &shared.external);
+            self.run_lane(Phase::Internal, &local.internal, &shared.internal);
+            self.run_futures();
+            self.run_microtasks();
+            if let Some(end) = local.last_immediate.get() {
+                self.run_immediates(end);
+            }
+            self.run_closes();
+            // In this order: what an errand has delivered at its end is found.
+            let busy = shared.workers.busy();
+            if self.cx.is_drained() {
+                if busy == 0 {
+                    return;
+                }
+                self.cx.await_workers(busy);
+            } else if local.ran.get() == ran {
+                // A push was accepted and is not complete yet.
+                yield_now();
+            }
+        }
     }
 }

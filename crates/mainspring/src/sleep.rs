@@ -28,9 +28,11 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::fault::log_isolated;
+#[cfg(feature = "metrics")]
+use crate::metrics::LastSignal;
 use crate::probe::{Point, Probes};
 use crate::state::{Began, StateWord, Via};
-use crate::sync::{Ordering, RwLock, fence};
+use crate::sync::{AtomicU64, Ordering, RwLock, fence};
 use crate::sys::{Events, Parker, Poller};
 
 /// The poller, and the way to end a sleep in it.
@@ -49,6 +51,11 @@ pub(crate) struct Sleep {
     pub(crate) state: StateWord,
     parker: Parker,
     source: RwLock<Source>,
+    /// Signals that were sent.
+    signals: AtomicU64,
+    /// When the last one was sent and by whom, if that is noted.
+    #[cfg(feature = "metrics")]
+    pub(crate) last_signal: LastSignal,
     pub(crate) probes: Probes,
 }
 
@@ -59,6 +66,9 @@ impl Sleep {
             state: StateWord::new(),
             parker: Parker::new(),
             source: RwLock::new(Source::Missing),
+            signals: AtomicU64::new(0),
+            #[cfg(feature = "metrics")]
+            last_signal: LastSignal::default(),
             probes: Probes::new(),
         }
     }
@@ -147,6 +157,12 @@ impl Sleep {
         }
     }
 
+    /// How many signals were sent.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn signals(&self) -> u64 {
+        self.signals.load(Ordering::Relaxed)
+    }
+
     /// Begins the termination of the loop, and ends its sleep.
     pub(crate) fn terminate(&self, force: bool) -> Began {
         let began = self.state.terminate(force);
@@ -158,6 +174,9 @@ impl Sleep {
 
     #[cold]
     fn signal(&self, via: Via) {
+        self.signals.fetch_add(1, Ordering::Relaxed);
+        #[cfg(feature = "metrics")]
+        self.last_signal.note();
         self.probes.reach(Point::SignalClaimed);
         if let Err(error) = self.try_signal(via) {
             log_isolated(|| tracing::error!(%error, "a sleeping loop could not be woken"));

@@ -5,7 +5,7 @@
 //! | part   | size      | holds                                                                  |
 //! |--------|-----------|------------------------------------------------------------------------|
 //! | `data` | N words   | the closure itself, or one word: the pointer of a `Box` that holds it   |
-//! | `act`  | 1 word    | the function that runs or drops what `data` holds                      |
+//! | `act`  | 1 word    | the function that runs what `data` holds, drops it, or asks it         |
 //!
 //! N is six in queues: seven words and the sequence word of a ring slot make one 64-byte cache line. A
 //! timer's slot has other words of its own, and room for five.
@@ -15,20 +15,52 @@
 //! `data` holds a live closure of the type that `act` was instantiated for, from [`Task::new`] until
 //! either [`Ready::run`] or the destructor takes it out. A task is given to one of them, not to both.
 
+use std::any::type_name;
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{MaybeUninit, align_of, size_of};
+use std::panic::Location;
 use std::ptr::NonNull;
 
 use crate::Cx;
+use crate::place::Origin;
 
 /// Closures of up to this many words are queued without an allocation.
 const WORDS: usize = 6;
 
 type Data<const N: usize> = MaybeUninit<[usize; N]>;
 
-/// What to do with the closure behind the pointer: run it with a context, or drop it without one.
-type Act<const N: usize> = unsafe fn(*mut Data<N>, Option<&Cx>);
+/// What a task runs: a closure, or one with something about it.
+pub(crate) trait Callback: 'static {
+    fn call(self, cx: &Cx);
+
+    /// Where it comes from.
+    fn origin(&self) -> Origin;
+}
+
+impl<F: FnOnce(&Cx) + 'static> Callback for F {
+    #[inline]
+    fn call(self, cx: &Cx) {
+        self(cx);
+    }
+
+    fn origin(&self) -> Origin {
+        Origin { place: None, name: type_name::<F>() }
+    }
+}
+
+/// What to do with the closure behind the pointer.
+enum Op<'a> {
+    /// Take it out and run it.
+    Run(&'a Cx),
+    /// Take it out and drop it.
+    Drop,
+    /// Leave it, and tell where it comes from.
+    Tell(&'a Cell<Origin>),
+}
+
+type Act<const N: usize> = unsafe fn(*mut Data<N>, Op<'_>);
 
 /// A callback that runs at most once, on the loop's thread.
 pub(crate) struct Task<const N: usize = WORDS> {
@@ -40,10 +72,7 @@ pub(crate) struct Task<const N: usize = WORDS> {
 
 impl<const N: usize> Task<N> {
     #[inline]
-    pub(crate) fn new<F>(f: F) -> Self
-    where
-        F: FnOnce(&Cx) + 'static,
-    {
+    pub(crate) fn new<F: Callback>(f: F) -> Self {
         let mut task = MaybeUninit::uninit();
         // SAFETY: there is room for a task, and then there is one.
         unsafe {
@@ -58,10 +87,7 @@ impl<const N: usize> Task<N> {
     ///
     /// A task can be written there.
     #[inline]
-    pub(crate) unsafe fn write<F>(place: *mut Self, f: F)
-    where
-        F: FnOnce(&Cx) + 'static,
-    {
+    pub(crate) unsafe fn write<F: Callback>(place: *mut Self, f: F) {
         // SAFETY: says the caller.
         let (data, act) = unsafe { (&raw mut (*place).data, &raw mut (*place).act) };
         if fits_inline::<F, N>() {
@@ -77,11 +103,24 @@ impl<const N: usize> Task<N> {
             unsafe { act.write(act_boxed::<F, N>) };
         }
     }
+
+    /// Where the callback comes from.
+    pub(crate) fn origin(&mut self) -> Origin {
+        let origin = Cell::new(Origin::default());
+        // SAFETY: `data` holds the closure that `act` is for, and keeps it.
+        unsafe { (self.act)(&raw mut self.data, Op::Tell(&origin)) };
+        origin.get()
+    }
 }
 
 /// A callback whose turn has come.
 pub(crate) trait Run {
     fn run(self, cx: &Cx);
+
+    /// Where it was scheduled, if it can tell that before it is run.
+    fn place(&self) -> Option<&'static Location<'static>> {
+        None
+    }
 }
 
 /// A task that its queue has given away, in the place where it was. It has to be run before the queue
@@ -107,14 +146,14 @@ impl<const N: usize> Run for Ready<N> {
         let act = unsafe { (*task).act };
         // SAFETY: as above, so `data` holds the closure that `act` is for. `act` moves it out before
         // any of the closure's code runs, so that code may overwrite the place.
-        unsafe { act(&raw mut (*task).data, Some(cx)) }
+        unsafe { act(&raw mut (*task).data, Op::Run(cx)) }
     }
 }
 
 impl<const N: usize> Drop for Task<N> {
     fn drop(&mut self) {
         // SAFETY: a task that was given away is run through a pointer, and never dropped after that.
-        unsafe { (self.act)(&raw mut self.data, None) }
+        unsafe { (self.act)(&raw mut self.data, Op::Drop) }
     }
 }
 
@@ -130,25 +169,35 @@ const fn fits_inline<F, const N: usize>() -> bool {
 
 /// # Safety
 ///
-/// `data` holds an `F`, which is taken out.
-unsafe fn act_inline<F: FnOnce(&Cx), const N: usize>(data: *mut Data<N>, cx: Option<&Cx>) {
-    // SAFETY: the caller says that an `F` is there and gives it up.
-    let f = unsafe { data.cast::<F>().read() };
-    if let Some(cx) = cx {
-        f(cx);
+/// `data` holds an `F`, which is taken out unless it is only asked.
+unsafe fn act_inline<F: Callback, const N: usize>(data: *mut Data<N>, op: Op<'_>) {
+    let data = data.cast::<F>();
+    match op {
+        // SAFETY: the caller says that an `F` is there and gives it up.
+        Op::Run(cx) => unsafe { data.read() }.call(cx),
+        // SAFETY: likewise.
+        Op::Drop => drop(unsafe { data.read() }),
+        // SAFETY: the caller says that an `F` is there.
+        Op::Tell(origin) => origin.set(unsafe { &*data }.origin()),
     }
 }
 
 /// # Safety
 ///
-/// `data` holds a pointer made by `Box::<F>::into_raw`, which is taken out.
-unsafe fn act_boxed<F: FnOnce(&Cx), const N: usize>(data: *mut Data<N>, cx: Option<&Cx>) {
-    // SAFETY: the caller says that the pointer is there and gives it up.
+/// `data` holds a pointer made by `Box::<F>::into_raw`, which is taken out unless the closure is only asked.
+unsafe fn act_boxed<F: Callback, const N: usize>(data: *mut Data<N>, op: Op<'_>) {
+    // SAFETY: the caller says that the pointer is there.
     let pointer = unsafe { data.cast::<*mut F>().read() };
-    // SAFETY: the pointer came from `Box::into_raw` and is taken out once.
-    let f = unsafe { Box::from_raw(pointer) };
-    if let Some(cx) = cx {
-        f(cx);
+    match op {
+        Op::Run(cx) => {
+            // SAFETY: the pointer came from `Box::into_raw` and is taken out once.
+            let f = unsafe { Box::from_raw(pointer) };
+            F::call(*f, cx);
+        }
+        // SAFETY: likewise.
+        Op::Drop => drop(unsafe { Box::from_raw(pointer) }),
+        // SAFETY: it is not taken out, so the closure is there.
+        Op::Tell(origin) => origin.set(unsafe { &*pointer }.origin()),
     }
 }
 
@@ -162,10 +211,7 @@ unsafe impl Send for SendTask {}
 
 impl SendTask {
     #[inline]
-    pub(crate) fn new<F>(f: F) -> Self
-    where
-        F: FnOnce(&Cx) + Send + 'static,
-    {
+    pub(crate) fn new<F: Callback + Send>(f: F) -> Self {
         Self(Task::new(f))
     }
 
@@ -210,7 +256,7 @@ mod tests {
         let seen = Rc::new(Cell::new(0));
         let ballast = [7_usize; N];
         let capture = Rc::clone(&seen);
-        let task = Task::<WORDS>::new(move |_| capture.set(ballast.iter().sum()));
+        let task = Task::<WORDS>::new(move |_: &Cx| capture.set(ballast.iter().sum()));
         assert_eq!(Rc::strong_count(&seen), 2);
         if run {
             run_task(task, cx().cx());
@@ -235,7 +281,7 @@ mod tests {
     fn a_panicking_closure_releases_its_captures() {
         let seen = Rc::new(());
         let capture = Rc::clone(&seen);
-        let task = Task::<6>::new(move |_| {
+        let task = Task::<6>::new(move |_: &Cx| {
             let _held = &capture;
             panic!("expected by the test");
         });

@@ -9,6 +9,7 @@ use super::cell::{ABORTED, DONE, RUNNING, Reference, TaskPtr};
 use super::join::{JoinError, JoinHandle};
 use crate::Cx;
 use crate::current::Entered;
+use crate::place::Place;
 use crate::sync::Ordering;
 
 /// Drops a future, unless it is done. One that is being polled is dropped when it returns.
@@ -76,10 +77,11 @@ impl AbortHandle {
         }
         let reference = self.0.clone();
         // Once the loop has terminated, the future is gone.
-        let _ = shared.send(&shared.internal, move |cx: &Cx| {
+        let task = move |cx: &Cx| {
             // SAFETY: this is the loop's thread, and the reference is there.
             unsafe { abort(cx, reference.task()) };
-        });
+        };
+        let _ = shared.send(&shared.internal, task, Place::caller());
     }
 }
 

@@ -8,8 +8,9 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use super::join::JoinHandle;
+use crate::place::Place;
+use crate::poll::Wait;
 use crate::shared::Shared;
-use crate::tick::Wait;
 use crate::{Error, EventLoop};
 
 impl EventLoop {
@@ -37,12 +38,13 @@ impl EventLoop {
     /// assert_eq!(length, 5);
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output, Error> {
         let future = pin!(future);
         let root = Root { future, shared: Arc::clone(&self.cx().0.shared) };
         // SAFETY: the guard, which is dropped before the future is, aborts what is not done: nothing polls it
         // at that time, as the loop is not driven any more. The output is taken out, or dropped with the guard.
-        let guard = Guard(unsafe { self.cx().spawn_unchecked(root) });
+        let guard = Guard(unsafe { self.cx().spawn_unchecked(root, Place::caller()) });
         let driven = self.drive(Wait::Forever, || guard.0.is_finished());
         match guard.0.take() {
             Some(Ok(Ok(output))) => Ok(output),

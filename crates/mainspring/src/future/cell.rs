@@ -22,6 +22,7 @@
 //! The bits say what was done: `QUEUED` while it is in the ready queue, `RUNNING` while it is polled,
 //! `DONE` once the future is dropped. What is done is never polled again, and never queued again.
 
+use std::any::type_name;
 use std::cell::Cell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -34,6 +35,7 @@ use std::thread;
 use super::join::JoinError;
 use super::waker;
 use crate::fault::{as_text, drop_isolated, log_isolated};
+use crate::place::{Origin, Place};
 use crate::promise::Panicked;
 use crate::shared::Shared;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, UnsafeCell, fence};
@@ -70,6 +72,8 @@ pub(super) struct Header {
     pub(super) shared: Arc<Shared>,
     acts: &'static Acts,
     bits: Cell<u8>,
+    /// Where it was spawned.
+    pub(super) place: Place,
     /// Where the loop's list of all futures has it.
     pub(super) key: Cell<usize>,
     /// The one behind it in the ready queue.
@@ -80,6 +84,11 @@ pub(super) struct Header {
 impl Header {
     pub(super) fn has(&self, any: u8) -> bool {
         self.bits.get() & any != 0
+    }
+
+    /// Where it comes from.
+    pub(super) fn origin(&self) -> Origin {
+        Origin { place: self.place.get(), name: (self.acts.name)() }
     }
 
     pub(super) fn set(&self, bits: u8) {
@@ -99,6 +108,8 @@ struct Acts {
     /// The place of the output: an `Option<Result<T, JoinError>>`.
     output: unsafe fn(TaskPtr) -> *mut (),
     free: unsafe fn(TaskPtr),
+    /// The name of the future's type.
+    name: fn() -> &'static str,
 }
 
 /// The header comes first, so that a pointer to it is one to the whole.
@@ -117,16 +128,23 @@ pub(super) struct TaskPtr(NonNull<Header>);
 
 impl TaskPtr {
     /// A cell with two references, for the loop and the join handle.
-    pub(super) fn new<F: Future>(shared: Arc<Shared>, future: F) -> Self {
+    pub(super) fn new<F: Future>(shared: Arc<Shared>, future: F, place: Place) -> Self {
         let header = Header {
             refs: AtomicUsize::new(2),
             is_sent: AtomicBool::new(false),
             is_abort_sent: AtomicBool::new(false),
             shared,
             acts: const {
-                &Acts { poll: poll::<F>, end: end::<F>, output: output::<F>, free: free::<F> }
+                &Acts {
+                    poll: poll::<F>,
+                    end: end::<F>,
+                    output: output::<F>,
+                    free: free::<F>,
+                    name: type_name::<F>,
+                }
             },
             bits: Cell::new(JOINED),
+            place,
             key: Cell::new(usize::MAX),
             next: Cell::new(None),
             joiner: Cell::new(None),

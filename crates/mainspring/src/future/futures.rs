@@ -1,7 +1,7 @@
 //! The futures of a loop, on its thread.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::task::Waker;
 
 use slab::Slab;
@@ -11,6 +11,7 @@ use super::join::JoinError;
 use crate::Cx;
 use crate::fault::{drop_isolated, log_isolated};
 use crate::local::Local;
+use crate::place::Origin;
 use crate::task::Run;
 
 /// Room for so many futures is kept when they are gone. A burst does not cost memory for ever.
@@ -48,6 +49,19 @@ impl Futures {
     }
 
     /// Whether there is one to poll.
+    /// How many are not done.
+    pub(crate) fn len(&self) -> usize {
+        self.all.borrow().len()
+    }
+
+    /// Where each comes from that keeps the loop alive.
+    pub(crate) fn referenced(&self) -> Vec<Origin> {
+        let all = self.all.borrow();
+        // SAFETY: what is listed is not freed.
+        let headers = all.iter().map(|(_, task)| unsafe { task.header() });
+        headers.filter(|header| header.has(REFERENCED)).map(Header::origin).collect()
+    }
+
     #[inline]
     pub(crate) fn has_woken(&self) -> bool {
         self.first.get().is_some()
@@ -213,5 +227,10 @@ impl Run for Woken {
         // SAFETY: the loop's thread; it was in the queue and is not done, so the loop has its reference. It
         // is not being polled: the loop runs one callback at a time.
         unsafe { self.0.poll() }
+    }
+
+    fn place(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: as for `run`.
+        unsafe { self.0.header() }.place.get()
     }
 }

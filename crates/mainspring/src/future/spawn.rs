@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::cell::TaskPtr;
 use super::join::{JoinError, JoinHandle};
 use crate::current::Entered;
+use crate::place::Place;
 use crate::promise::{Panicked, Promise, Rejection, Resolver};
 use crate::{Cx, Error, Handle};
 
@@ -34,21 +35,26 @@ impl Cx {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
     {
         // SAFETY: it borrows nothing.
-        unsafe { self.spawn_unchecked(future) }
+        unsafe { self.spawn_unchecked(future, Place::caller()) }
     }
 
     /// # Safety
     ///
     /// The future is done or aborted, and its output taken or its handle dropped, before anything that they
     /// borrow is gone.
-    pub(super) unsafe fn spawn_unchecked<F: Future>(&self, future: F) -> JoinHandle<F::Output> {
+    pub(super) unsafe fn spawn_unchecked<F: Future>(
+        &self,
+        future: F,
+        place: Place,
+    ) -> JoinHandle<F::Output> {
         let local = &*self.0;
-        let task = TaskPtr::new(Arc::clone(&local.shared), future);
+        let task = TaskPtr::new(Arc::clone(&local.shared), future, place);
         // SAFETY: a new cell has a reference for the handle, and this is the loop's thread.
         let handle = unsafe { JoinHandle::new(self, task) };
         if local.accepts() {
@@ -90,6 +96,7 @@ impl Handle {
     /// thread.join().unwrap();
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn spawn<T, F, Fut>(&self, f: F) -> Promise<T>
     where
         T: Clone + Send + 'static,
@@ -120,6 +127,7 @@ impl Handle {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn try_spawn<T, E, F, Fut>(&self, f: F) -> Promise<T>
     where
         T: Clone + Send + 'static,
@@ -129,8 +137,10 @@ impl Handle {
     {
         let (promise, resolver) = Promise::with_resolvers(self);
         let answer = Answer(Some(resolver));
+        let place = Place::caller();
         let start = move |cx: &Cx| match catch_unwind(AssertUnwindSafe(|| f(cx))) {
-            Ok(future) => cx.spawn_local(future).on_done(|output| {
+            // SAFETY: it borrows nothing.
+            Ok(future) => unsafe { cx.spawn_unchecked(future, place) }.on_done(|output| {
                 answer.give(match output {
                     Ok(result) => result.map_err(Into::into),
                     Err(error) => Err(error.into_reason()),

@@ -16,6 +16,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use super::cell::{DONE, Header, Reference, TaskPtr};
 use crate::Cx;
+use crate::place::Place;
 use crate::sync::Ordering;
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
@@ -84,9 +85,10 @@ fn send(task: TaskPtr, header: &Header) {
     // SAFETY: the caller's reference.
     let sent = unsafe { Reference::new(task) };
     // Once the loop has terminated, nothing is to be woken.
-    let _ = header.shared.send(&header.shared.internal, move |cx: &Cx| {
+    let task = move |cx: &Cx| {
         if !sent.header().has(DONE) {
             cx.0.wake_future(sent.task());
         }
-    });
+    };
+    let _ = header.shared.send(&header.shared.internal, task, Place::caller());
 }

@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{BorrowedFd, RawFd};
+use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -362,6 +363,10 @@ impl Run for Ready {
     fn run(self, cx: &Cx) {
         let _running = Running::new(&cx.0.watchers.running, self.token);
         self.dispatch.call(cx, self.call);
+    }
+
+    fn place(&self) -> Option<&'static Location<'static>> {
+        self.dispatch.place()
     }
 }
 

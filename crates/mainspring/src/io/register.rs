@@ -4,12 +4,14 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::panic::Location;
 use std::rc::Rc;
 
 use super::interest::Interest;
 use super::readiness::Readiness;
 use super::registry::Existing;
 use super::slot::{Call, Dispatch, Entry, Hears, Word};
+use crate::place::Place;
 use crate::shared::Shared;
 use crate::{Cx, Error, Handle};
 
@@ -87,6 +89,7 @@ struct Registered<S, F> {
     source: S,
     /// Borrowed while it runs. Nobody else gets at it, and a loop does not run callbacks within callbacks.
     callback: RefCell<F>,
+    place: Place,
 }
 
 impl<S, F> Dispatch for Registered<S, F>
@@ -102,6 +105,10 @@ where
         if let Some(readiness) = call.readiness {
             (self.callback.borrow_mut())(cx, &self.source, readiness);
         }
+    }
+
+    fn place(&self) -> Option<&'static Location<'static>> {
+        self.place.get()
     }
 
     fn into_any(self: Rc<Self>) -> Rc<dyn Any> {
@@ -121,17 +128,18 @@ impl Shared {
         source: S,
         interest: Interest,
         callback: F,
+        place: Place,
     ) -> Result<(), RegisterError<S, F>>
     where
         S: AsFd + 'static,
         F: FnMut(&Cx, &S, Readiness) + 'static,
     {
         let hears = Hears { directions: Interest::BOTH, error: false, is_strict: true };
-        let dispatch = Rc::new(Registered { source, callback: RefCell::new(callback) });
+        let dispatch = Rc::new(Registered { source, callback: RefCell::new(callback), place });
         let entry = Entry { fd: dispatch.source.as_fd().as_raw_fd(), dispatch };
         let word = Word::new(interest, hears, true);
         self.register(word, Existing::Refuse, entry).map(drop).map_err(|(error, entry)| {
-            let Registered { source, callback } = recover::<Registered<S, F>>(entry);
+            let Registered { source, callback, .. } = recover::<Registered<S, F>>(entry);
             RegisterError::new(error, source, callback.into_inner())
         })
     }
@@ -175,6 +183,7 @@ impl Handle {
     /// event_loop.run()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn register_fd<S, F>(
         &self,
         source: S,
@@ -185,7 +194,7 @@ impl Handle {
         S: AsFd + Send + 'static,
         F: FnMut(&Cx, &S, Readiness) + Send + 'static,
     {
-        self.0.register_strictly(source, interest, callback)
+        self.0.register_strictly(source, interest, callback, Place::caller())
     }
 
     /// Changes what is asked for, directions and triggering alike, and arms a one-shot again.
@@ -291,6 +300,7 @@ impl Cx {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn register_fd<S, F>(
         &self,
         source: S,
@@ -301,7 +311,7 @@ impl Cx {
         S: AsFd + 'static,
         F: FnMut(&Cx, &S, Readiness) + 'static,
     {
-        self.0.shared.register_strictly(source, interest, callback)
+        self.0.shared.register_strictly(source, interest, callback, Place::caller())
     }
 
     /// See [`Handle::modify_fd`].

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::slot::{Entry, Token, Word};
@@ -36,6 +37,10 @@ impl Io {
     }
 
     /// How many can cause a callback that the loop is to wait for.
+    pub(crate) fn registered(&self) -> usize {
+        self.registered.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn referenced(&self) -> usize {
         // Acquire: the partner is the Release in `count`. What was queued before the last one was removed is
         // found.
@@ -388,6 +393,23 @@ impl Shared {
         drop(table);
         ended.into_iter().for_each(drop_isolated);
         Ok(())
+    }
+
+    /// The descriptors that keep the loop alive, with their interests and where they were registered. For the loop's
+    /// thread.
+    pub(crate) fn referenced_descriptors(
+        &self,
+    ) -> Vec<(RawFd, Interest, Option<&'static Location<'static>>)> {
+        let table = self.io.lock();
+        let mut found: Vec<_> = table.all().into_iter().collect();
+        found.sort_unstable_by_key(|(fd, _)| *fd);
+        let live = found.into_iter().filter_map(|(fd, token)| {
+            let (slot, word) = table.live(token)?;
+            // SAFETY: this is the loop's thread.
+            let (_, dispatch) = unsafe { slot.get() }?;
+            word.keeps_alive().then(|| (fd, word.interest(), dispatch.place()))
+        });
+        live.collect()
     }
 
     /// Accepts no more registrations. Those that are there are dropped by the loop's thread.

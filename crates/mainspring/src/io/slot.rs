@@ -29,6 +29,7 @@
 
 use std::any::Any;
 use std::os::fd::RawFd;
+use std::panic::Location;
 use std::rc::Rc;
 
 use super::interest::Interest;
@@ -202,6 +203,11 @@ pub(crate) trait Dispatch {
 
     /// Calls one of them.
     fn call(&self, cx: &Cx, call: Call);
+
+    /// Where it was registered.
+    fn place(&self) -> Option<&'static Location<'static>> {
+        None
+    }
 
     /// For a registration that was refused.
     fn into_any(self: Rc<Self>) -> Rc<dyn Any>;

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::panic::Location;
 use std::rc::{Rc, Weak};
 
 use super::interest::Interest;
@@ -13,6 +14,7 @@ use super::registry::Existing;
 use super::slot::{Call, Dispatch, Entry, Hears, Token, Word};
 use super::watcher::Watcher;
 use crate::Cx;
+use crate::place::Place;
 
 type Callback<S> = Box<dyn FnMut(&Cx, &S)>;
 
@@ -253,6 +255,7 @@ impl<S: 'static> Hold for Lent<S> {
 struct Watched<H: Hold> {
     hold: H,
     watch: Watch<H::Source>,
+    place: Place,
 }
 
 impl<H: Hold> Dispatch for Watched<H>
@@ -265,6 +268,10 @@ where
 
     fn call(&self, cx: &Cx, call: Call) {
         self.hold.with(|source| self.watch.run(cx, source, call.step));
+    }
+
+    fn place(&self) -> Option<&'static Location<'static>> {
+        self.place.get()
     }
 
     fn into_any(self: Rc<Self>) -> Rc<dyn Any> {
@@ -304,6 +311,7 @@ impl Cx {
     /// # drop(listener);
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn watch<S>(
         &self,
         source: S,
@@ -316,7 +324,7 @@ impl Cx {
         let fd = source.as_fd().as_raw_fd();
         match self.insert(fd, Owned(Rc::clone(&source)), watch) {
             Ok(token) => Ok(Watcher::new(self, fd, token, source)),
-            Err((error, Watched { hold, watch })) => {
+            Err((error, Watched { hold, watch, .. })) => {
                 drop(hold);
                 let source = Rc::into_inner(source).expect("the loop has given its reference back");
                 Err(RegisterError::new(error, source, watch))
@@ -346,6 +354,7 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[expect(clippy::type_complexity)]
+    #[track_caller]
     pub fn watch_weak<S>(
         &self,
         source: &Rc<S>,
@@ -392,6 +401,7 @@ impl Cx {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub unsafe fn watch_raw(
         &self,
         fd: RawFd,
@@ -432,6 +442,7 @@ impl Cx {
         ended.map(|ended| self.0.shared.dispose(ended)).is_ok()
     }
 
+    #[track_caller]
     fn insert<H: Hold>(
         &self,
         fd: RawFd,
@@ -442,7 +453,8 @@ impl Cx {
         H::Source: AsFd,
     {
         let word = watch.word();
-        let entry = Entry { fd, dispatch: Rc::new(Watched { hold, watch }) };
+        let entry =
+            Entry { fd, dispatch: Rc::new(Watched { hold, watch, place: Place::caller() }) };
         self.0
             .shared
             .register(word, Existing::Replace, entry)

@@ -3,6 +3,23 @@
 //! The loop's thread counts and measures; now and then, and always before it blocks, it publishes what it has
 //! found, so that other threads read it without disturbing it.
 
+mod depth;
+mod figures;
+mod observer;
+mod published;
+mod quantiles;
+mod report;
+mod sampler;
+mod shown;
 mod snapshot;
+#[cfg(feature = "spans")]
+mod spans;
+mod trace;
+mod tracked;
+mod window;
+mod words;
 
+pub(crate) use observer::Observer;
+pub(crate) use shown::{Activity, LastSignal, Shown};
 pub use snapshot::{Latency, Metrics, PhaseMetrics, QueueMetrics};
+pub(crate) use tracked::Tracked;

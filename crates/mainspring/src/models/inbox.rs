@@ -21,7 +21,7 @@ use crate::inbox::{Inbox, Outlet, Refused};
 type Value = Track<(usize, usize)>;
 
 fn push(inbox: &Inbox<Value>, producer: usize, number: usize) -> Result<(), Refused> {
-    inbox.push((producer, number), Track::new).map_err(|(refused, back)| {
+    inbox.push((producer, number), Track::new, Track::new).map_err(|(refused, back)| {
         assert_eq!(back, (producer, number), "handed back");
         refused
     })
@@ -64,7 +64,7 @@ impl Consumer {
 
 /// Producers that push so many values each, and a consumer that takes them all.
 fn transfer(shift: u32, counts: &'static [usize]) {
-    let inbox = Arc::new(Inbox::new(usize::MAX, shift));
+    let inbox = Arc::new(Inbox::new(usize::MAX, shift, false));
     let pace = Pace::new();
     let producers: Vec<_> = counts
         .iter()
@@ -110,7 +110,7 @@ fn two_producers_keep_their_orders_into_the_overflow_and_back() {
 /// Producers that push until they are refused, and a consumer that takes `before` looks, closes, and
 /// drains.
 fn close(shift: u32, counts: &'static [usize], before: usize) {
-    let inbox = Arc::new(Inbox::new(usize::MAX, shift));
+    let inbox = Arc::new(Inbox::new(usize::MAX, shift, false));
     let accepted = Arc::new(AtomicUsize::new(0));
     let pace = Pace::new();
     let producers: Vec<_> = counts
@@ -163,7 +163,7 @@ fn an_inbox_that_is_closed_gives_out_exactly_what_it_accepted() {
 #[test]
 fn an_inbox_that_a_third_thread_closes_gives_out_exactly_what_it_accepted() {
     explore("inbox: closed by another, 1 slot, 2 values", Bound::Preemptions(3), || {
-        let inbox = Arc::new(Inbox::new(usize::MAX, 0));
+        let inbox = Arc::new(Inbox::new(usize::MAX, 0, false));
         let accepted = Arc::new(AtomicUsize::new(0));
         let producer = {
             let (inbox, accepted) = (Arc::clone(&inbox), Arc::clone(&accepted));
@@ -195,7 +195,7 @@ fn the_limit_is_exact_for_producers_that_race_for_the_last_place() {
     for (name, limit) in [("inbox: limit 2, 2 + 2 values", 2), ("inbox: limit 3, 2 + 2 values", 3)]
     {
         explore(name, Bound::Preemptions(3), move || {
-            let inbox = Arc::new(Inbox::new(limit, 1));
+            let inbox = Arc::new(Inbox::new(limit, 1, false));
             let accepted = Arc::new(AtomicUsize::new(0));
             let producers: Vec<_> = (0..2)
                 .map(|producer| {

@@ -11,6 +11,7 @@ use crate::local::Local;
 use crate::performance::entry::{EntryType, PerformanceEntry, select};
 use crate::performance::error::PerformanceError;
 use crate::performance::observe::{Form, ObserveOptions, Types};
+use crate::place::Place;
 
 type Callback = dyn FnMut(&Cx, &PerformanceObserverEntryList, &PerformanceObserver);
 
@@ -222,7 +223,8 @@ impl Observer {
         buffer.extend(entries);
         if !buffer.is_empty() && self.delivery.get().is_none() {
             let observer = Rc::clone(self);
-            self.delivery.set(Some(local.set_immediate(move |cx| observer.deliver(cx))));
+            self.delivery
+                .set(Some(local.set_immediate(move |cx| observer.deliver(cx), Place::caller())));
         }
     }
 

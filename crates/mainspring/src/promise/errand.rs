@@ -3,6 +3,7 @@
 //! The function of the user is stored in the promise that it is for, where a derived promise has its
 //! reaction, so that a job of the pool is a reference and a few words, and needs no allocation of its own.
 
+use std::any::type_name;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -14,6 +15,7 @@ use super::settle::{Child, Parent};
 use super::{Panicked, Promise, Rejection};
 use crate::abort::{AbortSignal, AlgorithmId};
 use crate::fault::drop_isolated;
+use crate::place::{Origin, Place};
 use crate::pool::{Reason, Refused, Work};
 use crate::shared::Shared;
 use crate::sync::{Ordering, thread_local};
@@ -37,6 +39,8 @@ pub(crate) struct Errand {
     promise: Option<Ref<Shareable>>,
     /// What rejects the promise when the signal is aborted.
     algorithm: Option<AlgorithmId>,
+    /// Its number on the loop's list of errands, if there is one.
+    number: Option<usize>,
     /// Calls the function, or drops it.
     act: unsafe fn(Ref<Shareable>, Option<AlgorithmId>, bool),
 }
@@ -49,6 +53,9 @@ impl Errand {
         // SAFETY: the function is the one for the types of this promise.
         unsafe { (self.act)(promise, self.algorithm, run) };
         drop(working);
+        if let Some(number) = self.number {
+            handle.0.errands.remove(number);
+        }
         handle.0.workers.ended(&handle.0);
     }
 }
@@ -157,6 +164,7 @@ pub(crate) fn is_on_errand(shared: &Shared) -> bool {
 }
 
 /// See [`Handle::promisify`].
+#[track_caller]
 pub(super) fn promisify<T, E, F>(handle: &Handle, signal: &AbortSignal, f: F) -> Promise<T>
 where
     T: Send + 'static,
@@ -178,7 +186,10 @@ where
             deliver(child, Err(reason.clone()));
         }
     });
-    let errand = Errand { promise: Some(promise.node().clone()), algorithm, act: act::<T, E, F> };
+    let origin = || Origin { place: Place::caller().get(), name: type_name::<F>() };
+    let number = shared.is_observed().then(|| shared.errands.add(origin()));
+    let promise_of = Some(promise.node().clone());
+    let errand = Errand { promise: promise_of, algorithm, number, act: act::<T, E, F> };
     let failure = match signal.reason() {
         // Aborted meanwhile: the function is never called.
         Some(reason) => Some((errand, reason)),

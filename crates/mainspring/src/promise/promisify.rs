@@ -33,6 +33,7 @@ impl Handle {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn promisify<T, E, F>(&self, signal: &AbortSignal, f: F) -> Promise<T>
     where
         T: Send + 'static,
@@ -60,6 +61,7 @@ impl Cx {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[track_caller]
     pub fn promisify<T, E, F>(&self, signal: &AbortSignal, f: F) -> Promise<T>
     where
         T: Send + 'static,

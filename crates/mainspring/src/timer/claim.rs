@@ -169,6 +169,14 @@ impl Claim {
         None
     }
 
+    /// The timer that is referenced, if there is one: its generation and its kind.
+    pub(crate) fn referenced(&self) -> Option<(u32, Kind)> {
+        let word = self.0.load(Ordering::Acquire);
+        let kind = if word & INTERVAL == 0 { Kind::Timeout } else { Kind::Interval };
+        let is_so = is_alive(word, generation_of(word)) && word & REFERENCED != 0;
+        is_so.then_some((generation_of(word), kind))
+    }
+
     /// Whether there is such a timer, and it does not run right now.
     pub(crate) fn is_armed(&self, generation: u32) -> bool {
         let word = self.0.load(Ordering::Acquire);

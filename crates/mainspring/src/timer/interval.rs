@@ -1,9 +1,13 @@
 //! What fires again and again: a one-shot timer that is armed anew after each call.
 
+use std::any::type_name;
+
+use crate::Cx;
 use crate::fault::drop_isolated;
+use crate::place::{Origin, Place};
+use crate::task::{Callback, Task};
 use crate::timer::id::TimerId;
 use crate::timer::page::TimerTask;
-use crate::{Cx, task::Task};
 
 /// From where to where the period is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,24 +25,38 @@ pub(crate) struct Interval<F> {
     period: i64,
     /// The deadline of the call that is next.
     deadline: i64,
+    place: Place,
     callback: F,
 }
 
+/// An interval that waits for its time. It is `Send` if `F` is.
+pub(crate) struct Waiting<F>(Box<Interval<F>>);
+
+impl<F: FnMut(&Cx) + 'static> Callback for Waiting<F> {
+    fn call(self, cx: &Cx) {
+        self.0.call(cx);
+    }
+
+    fn origin(&self) -> Origin {
+        Origin { place: self.0.place.get(), name: type_name::<F>() }
+    }
+}
+
 impl<F: FnMut(&Cx) + 'static> Interval<F> {
-    /// The callback of the first timer. It is `Send` if `F` is.
+    /// The callback of the first timer.
     pub(crate) fn starter(
         id: TimerId,
         pace: Pace,
         period: i64,
         deadline: i64,
+        place: Place,
         callback: F,
-    ) -> impl FnOnce(&Cx) + use<F> {
-        let interval = Box::new(Self { id, pace, period, deadline, callback });
-        move |cx| interval.call(cx)
+    ) -> Waiting<F> {
+        Waiting(Box::new(Self { id, pace, period, deadline, place, callback }))
     }
 
     fn wait(self: Box<Self>) -> TimerTask {
-        Task::new(move |cx: &Cx| self.call(cx))
+        Task::new(Waiting(self))
     }
 
     fn call(self: Box<Self>, cx: &Cx) {

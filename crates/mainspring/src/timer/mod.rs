@@ -35,5 +35,5 @@ mod wheel;
 pub use self::id::TimerId;
 pub use self::nesting::TimerNesting;
 pub(crate) use self::page::TimerTask;
-pub(crate) use self::remote::Remote;
+pub(crate) use self::remote::{Remote, SentTask};
 pub(crate) use self::timers::Timers;

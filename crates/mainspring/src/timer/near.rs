@@ -139,7 +139,7 @@ impl Near {
     }
 
     /// Takes out the first timer that is due.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_due(&mut self, slots: &Slots, now: i64) -> Option<Key> {
         loop {
             let (key, from_heap) = self.peek()?;

@@ -18,7 +18,7 @@
 
 use crate::inbox::{Inbox, Outlet, Refused};
 use crate::sync::{AtomicBool, AtomicI64, AtomicIsize, Mutex, Ordering, lock};
-use crate::task::Task;
+use crate::task::{Callback, Task};
 use crate::timer::claim::Kind;
 use crate::timer::id::TimerId;
 use crate::timer::page::{Directory, PAGE, TimerTask, Unadded, WORDS};
@@ -36,10 +36,7 @@ pub(crate) struct SentTask(TimerTask);
 unsafe impl Send for SentTask {}
 
 impl SentTask {
-    pub(crate) fn new<F>(f: F) -> Self
-    where
-        F: FnOnce(&crate::Cx) + Send + 'static,
-    {
+    pub(crate) fn new<F: Callback + Send>(f: F) -> Self {
         Self(Task::<WORDS>::new(f))
     }
 
@@ -85,7 +82,7 @@ impl Remote {
     pub(crate) fn new() -> Self {
         Self {
             directory: Directory::new(),
-            inbox: Inbox::new(usize::MAX, RING_SHIFT),
+            inbox: Inbox::new(usize::MAX, RING_SHIFT, false),
             pool: Mutex::new(Vec::new()),
             referenced: AtomicIsize::new(0),
             next: AtomicI64::new(i64::MAX),
@@ -148,11 +145,8 @@ impl Remote {
         // Before it can end: a count goes down by it then.
         self.referenced.fetch_add(1, Ordering::Relaxed);
         let id = TimerId::new(index, claim.arm(kind));
-        let sent = self.inbox.push(callback, |callback| Command::Insert {
-            index,
-            deadline,
-            task: make(callback, id),
-        });
+        let insert = |callback| Command::Insert { index, deadline, task: make(callback, id) };
+        let sent = self.inbox.push(callback, insert, insert);
         match sent {
             Ok(()) => {
                 self.announce(deadline);
@@ -180,7 +174,7 @@ impl Remote {
         }
         if !taken.running {
             // If that is refused, the loop is at its end, and drops all timers.
-            let _ = self.inbox.push(id, Command::Drop);
+            let _ = self.inbox.push(id, Command::Drop, Command::Drop);
         }
         true
     }

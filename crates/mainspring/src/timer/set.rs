@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::error::{Refusal, SubmitError};
+use crate::place::Place;
 use crate::shared::Shared;
 use crate::task::Task;
 use crate::timer::claim::Kind;
@@ -62,12 +63,16 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     #[inline]
+    #[track_caller]
     pub fn set_timeout<F>(&self, delay: Duration, callback: F) -> Result<TimerId, SubmitError<F>>
     where
         F: FnOnce(&Cx) + 'static,
     {
         let deadline = from_now(&self.0.shared, delay);
-        self.set(deadline, Kind::Timeout, callback, |callback, _| Task::new(callback))
+        let place = Place::caller();
+        self.set(deadline, Kind::Timeout, callback, |callback, _| {
+            self.0.timer_task(callback, place)
+        })
     }
 
     /// Runs a callback once, at a time. One that has passed counts, too: among what is due, it comes first.
@@ -85,6 +90,7 @@ impl Cx {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn set_timeout_at<F>(
         &self,
         deadline: Instant,
@@ -94,7 +100,10 @@ impl Cx {
         F: FnOnce(&Cx) + 'static,
     {
         let deadline = self.0.shared.clock.number(deadline);
-        self.set(deadline, Kind::Timeout, callback, |callback, _| Task::new(callback))
+        let place = Place::caller();
+        self.set(deadline, Kind::Timeout, callback, |callback, _| {
+            self.0.timer_task(callback, place)
+        })
     }
 
     /// Runs a callback again and again: each time, the period begins when the callback has returned, as
@@ -120,11 +129,12 @@ impl Cx {
     /// event_loop.run_until_idle()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn set_interval<F>(&self, period: Duration, callback: F) -> Result<TimerId, SubmitError<F>>
     where
         F: FnMut(&Cx) + 'static,
     {
-        self.repeat(Pace::FixedDelay, period, callback)
+        self.repeat(Pace::FixedDelay, period, Place::caller(), callback)
     }
 
     /// Runs a callback again and again, at multiples of a period from now: how long the callback takes, and
@@ -146,6 +156,7 @@ impl Cx {
     /// assert_eq!(event_loop.next_deadline().unwrap() - clock.now(), Duration::from_secs(5));
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn set_interval_fixed_rate<F>(
         &self,
         period: Duration,
@@ -154,13 +165,14 @@ impl Cx {
     where
         F: FnMut(&Cx) + 'static,
     {
-        self.repeat(Pace::FixedRate, period, callback)
+        self.repeat(Pace::FixedRate, period, Place::caller(), callback)
     }
 
     fn repeat<F>(
         &self,
         pace: Pace,
         period: Duration,
+        place: Place,
         callback: F,
     ) -> Result<TimerId, SubmitError<F>>
     where
@@ -170,7 +182,7 @@ impl Cx {
         self.set(deadline, Kind::Interval, callback, |callback, id| {
             // Both can be represented, or the timer would have been refused.
             let (period, deadline) = (nanoseconds(period).unwrap_or(0), deadline.unwrap_or(0));
-            Task::new(Interval::starter(id, pace, period, deadline, callback))
+            Task::new(Interval::starter(id, pace, period, deadline, place, callback))
         })
     }
 
@@ -342,6 +354,7 @@ impl Handle {
     /// event_loop.run()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn set_timeout<F>(&self, delay: Duration, callback: F) -> Result<TimerId, SubmitError<F>>
     where
         F: FnOnce(&Cx) + Send + 'static,
@@ -350,7 +363,8 @@ impl Handle {
             return cx.set_timeout(delay, callback);
         }
         let deadline = from_now(&self.0, delay);
-        self.set(deadline, Kind::Timeout, callback, |callback, _| SentTask::new(callback))
+        let place = Place::caller();
+        self.set(deadline, Kind::Timeout, callback, |callback, _| self.0.sent_task(callback, place))
     }
 
     /// Runs a callback once, at a time. See [`Cx::set_timeout_at`].
@@ -367,6 +381,7 @@ impl Handle {
     /// event_loop.run()?;
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn set_timeout_at<F>(
         &self,
         deadline: Instant,
@@ -379,7 +394,8 @@ impl Handle {
             return cx.set_timeout_at(deadline, callback);
         }
         let deadline = self.0.clock.number(deadline);
-        self.set(deadline, Kind::Timeout, callback, |callback, _| SentTask::new(callback))
+        let place = Place::caller();
+        self.set(deadline, Kind::Timeout, callback, |callback, _| self.0.sent_task(callback, place))
     }
 
     /// Runs a callback again and again. See [`Cx::set_interval`].
@@ -396,11 +412,12 @@ impl Handle {
     /// assert!(event_loop.handle().clear_interval(id));
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn set_interval<F>(&self, period: Duration, callback: F) -> Result<TimerId, SubmitError<F>>
     where
         F: FnMut(&Cx) + Send + 'static,
     {
-        self.repeat(Pace::FixedDelay, period, callback)
+        self.repeat(Pace::FixedDelay, period, Place::caller(), callback)
     }
 
     /// Runs a callback again and again, without drift. See [`Cx::set_interval_fixed_rate`].
@@ -417,6 +434,7 @@ impl Handle {
     /// assert!(event_loop.handle().clear_interval(id));
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn set_interval_fixed_rate<F>(
         &self,
         period: Duration,
@@ -425,25 +443,26 @@ impl Handle {
     where
         F: FnMut(&Cx) + Send + 'static,
     {
-        self.repeat(Pace::FixedRate, period, callback)
+        self.repeat(Pace::FixedRate, period, Place::caller(), callback)
     }
 
     fn repeat<F>(
         &self,
         pace: Pace,
         period: Duration,
+        place: Place,
         callback: F,
     ) -> Result<TimerId, SubmitError<F>>
     where
         F: FnMut(&Cx) + Send + 'static,
     {
         if let Some(cx) = self.0.owner.cx() {
-            return cx.repeat(pace, period, callback);
+            return cx.repeat(pace, period, place, callback);
         }
         let deadline = from_now(&self.0, period);
         self.set(deadline, Kind::Interval, callback, |callback, id| {
             let (period, deadline) = (nanoseconds(period).unwrap_or(0), deadline.unwrap_or(0));
-            SentTask::new(Interval::starter(id, pace, period, deadline, callback))
+            SentTask::new(Interval::starter(id, pace, period, deadline, place, callback))
         })
     }
 

@@ -72,7 +72,7 @@ impl Store {
     }
 
     /// Takes the next timer out that is due in this phase.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop_due(&mut self, slots: &Slots, now: i64) -> Option<u32> {
         let Key { index, .. } = self.near.pop_due(slots, now)?;
         slots.slot(index).sequence.set(0);

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use crate::fault::drop_isolated;
+use crate::place::Origin;
 use crate::sync::lock;
 use crate::timer::claim::{Kind, Taken};
 use crate::timer::id::TimerId;
@@ -21,6 +22,8 @@ struct Inner {
     store: Store,
     /// The loop's part of the count of referenced timers.
     referenced: isize,
+    /// Timers that are here.
+    live: usize,
 }
 
 /// What the timer phase has to do next.
@@ -54,6 +57,7 @@ impl Inner {
     #[inline]
     fn free_popped(&mut self, index: u32, remote: &Remote) -> Option<TimerTask> {
         let task = self.slots.slot(index).task.take();
+        self.live -= 1;
         self.slots.give_back(index, &remote.directory);
         task
     }
@@ -70,6 +74,7 @@ impl Inner {
                 self.slots.learn(index, &remote.directory);
                 let slot = self.slots.slot(index);
                 slot.task.set(Some(task.into_task()));
+                self.live += 1;
                 if slot.claim.is_cleared(slot.claim.generation()) {
                     slot.claim.release();
                     return self.free(index, remote);
@@ -93,8 +98,9 @@ impl Inner {
         }
     }
 
-    fn next_due(&mut self, remote: &Remote, now: i64) -> Option<Due> {
+    fn next_due(&mut self, remote: &Remote, now: i64, was_due: impl Fn(i64)) -> Option<Due> {
         let index = self.store.pop_due(&self.slots, now)?;
+        was_due(self.slots.node(index).deadline.get());
         let slot = self.slots.slot(index);
         Some(match slot.claim.fire() {
             Some((Kind::Timeout, taken)) => {
@@ -114,7 +120,7 @@ impl Inner {
 
 impl Timers {
     pub(crate) fn new(now: i64) -> Self {
-        let inner = Inner { slots: Slots::new(), store: Store::new(now), referenced: 0 };
+        let inner = Inner { slots: Slots::new(), store: Store::new(now), referenced: 0, live: 0 };
         Self {
             inner: RefCell::new(inner),
             commands: Commands::new(),
@@ -144,6 +150,7 @@ impl Timers {
         slot.task.set(Some(make(callback, id)));
         inner.store.insert(&inner.slots, index, deadline);
         inner.referenced += 1;
+        inner.live += 1;
         remote.lower_next(deadline);
         Ok(id)
     }
@@ -227,9 +234,15 @@ impl Timers {
     }
 
     /// The next callback of the timer phase.
-    pub(crate) fn pop_due(&self, remote: &Remote, now: i64) -> Option<TimerTask> {
+    #[inline]
+    pub(crate) fn pop_due(
+        &self,
+        remote: &Remote,
+        now: i64,
+        was_due: impl Fn(i64),
+    ) -> Option<TimerTask> {
         loop {
-            let due = self.inner.borrow_mut().next_due(remote, now)?;
+            let due = self.inner.borrow_mut().next_due(remote, now, &was_due)?;
             match due {
                 Due::Run(task) => return Some(task),
                 Due::Discard(task) => drop_isolated(task),
@@ -287,6 +300,27 @@ impl Timers {
         next
     }
 
+    /// How many are set, as far as the loop knows.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn len(&self) -> usize {
+        self.inner.borrow().live
+    }
+
+    /// Calls `f` with each that keeps the loop alive: its id, its deadline, whether it repeats, and where it comes
+    /// from.
+    pub(crate) fn each_referenced(&self, mut f: impl FnMut(TimerId, i64, bool, Origin)) {
+        let inner = &*self.inner.borrow();
+        for index in inner.slots.indices() {
+            let Some(slot) = inner.slots.find(index) else { continue };
+            let Some((generation, kind)) = slot.claim.referenced() else { continue };
+            let mut task = slot.task.take();
+            let origin = task.as_mut().map_or_else(Origin::default, TimerTask::origin);
+            slot.task.set(task);
+            let deadline = inner.slots.node(index).deadline.get();
+            f(TimerId::new(index, generation), deadline, kind == Kind::Interval, origin);
+        }
+    }
+
     /// Whether a timer keeps the loop alive.
     pub(crate) fn is_referenced(&self, remote: &Remote) -> bool {
         self.inner.borrow().referenced + remote.referenced() > 0
@@ -313,6 +347,7 @@ impl Timers {
             }
             inner.store.clear();
             inner.slots = Slots::new();
+            inner.live = 0;
         }
         remote.end();
         discarded.into_iter().for_each(drop_isolated);

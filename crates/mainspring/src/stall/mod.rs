@@ -1,5 +1,12 @@
 //! Callbacks that run for too long.
 
+mod watch;
+mod watchdog;
+
+#[cfg(not(loom))]
+pub(crate) use self::watchdog::start;
+pub(crate) use self::watchdog::{Hook, Watchdog};
+
 use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
@@ -25,9 +32,9 @@ pub struct Stall {
     pub phase: Phase,
     /// Where it was scheduled, if that is known.
     pub place: Option<&'static Location<'static>>,
-    /// When it began, or shortly after that.
+    /// When it began, or up to a quarter of the threshold after that.
     pub began: Instant,
-    /// How long it has run, or did run.
+    /// How long it has run since, or did run, to about as much.
     pub duration: Duration,
     /// Whether it has returned since.
     pub is_over: bool,

@@ -1,0 +1,26 @@
+//! What it costs to observe a loop, and what it costs not to. See `bench/observe/run`.
+
+use std::process::ExitCode;
+
+#[cfg(feature = "metrics")]
+mod throughput;
+mod ticks;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        ["ticks", count] => {
+            count.parse().map(ticks::run).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+        }
+        #[cfg(feature = "metrics")]
+        ["throughput", tasks, repetitions] => match (tasks.parse(), repetitions.parse()) {
+            (Ok(tasks), Ok(repetitions)) => throughput::run(tasks, repetitions),
+            _ => ExitCode::FAILURE,
+        },
+        _ => {
+            eprintln!("usage: ticks COUNT | throughput TASKS REPETITIONS");
+            ExitCode::FAILURE
+        }
+    }
+}

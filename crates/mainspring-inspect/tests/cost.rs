@@ -1,0 +1,80 @@
+//! What it costs a loop to be watched. Only a release build on a machine that does nothing else says something:
+//!
+//! ```sh
+//! cargo test --release -p mainspring-inspect --test cost -- --ignored --nocapture
+//! ```
+#![cfg(unix)]
+
+use std::cell::Cell;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mainspring::{Cx, EventLoop};
+use mainspring_inspect::Inspector;
+
+const ROUNDS: usize = 9;
+const ROUND: Duration = Duration::from_secs(2);
+
+/// Asks for everything, once a second as the page does.
+fn look(address: SocketAddr, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET /state.json HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 200"));
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(1) && !is_over.load(Ordering::Relaxed) {
+            thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+}
+
+/// How many callbacks a loop runs that has always something to do.
+fn round(event_loop: &EventLoop) -> u64 {
+    fn again(cx: &Cx, count: &Rc<Cell<u64>>, end: Instant) {
+        count.set(count.get() + 1);
+        if count.get() % 64 != 0 || Instant::now() < end {
+            let count = count.clone();
+            cx.set_immediate(move |cx| again(cx, &count, end));
+        }
+    }
+    let count = Rc::new(Cell::new(0));
+    again(event_loop.cx(), &count, Instant::now() + ROUND);
+    event_loop.run_until_idle().unwrap();
+    count.get()
+}
+
+fn median(mut counts: Vec<u64>) -> f64 {
+    counts.sort_unstable();
+    counts[counts.len() / 2] as f64
+}
+
+// spec: MX-1
+#[test]
+#[ignore = "measures for half a minute"]
+fn watching_costs_two_in_a_hundred_at_the_most() {
+    let event_loop = EventLoop::builder().metrics(true).build().unwrap();
+    round(&event_loop);
+    let (mut alone, mut watched) = (Vec::new(), Vec::new());
+    // One after the other, so that a machine that changes its speed does so for both.
+    for _ in 0..ROUNDS {
+        alone.push(round(&event_loop));
+        let inspector = Inspector::serve("127.0.0.1:0").unwrap();
+        inspector.watch("main", &event_loop.handle()).unwrap();
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| look(inspector.local_addr(), &is_over));
+            watched.push(round(&event_loop));
+            is_over.store(true, Ordering::Relaxed);
+        });
+    }
+    let (alone, watched) = (median(alone), median(watched));
+    let cost = 100.0 * (1.0 - watched / alone);
+    println!("alone {alone}, watched {watched}: {cost:.2} %");
+    assert!(cost <= 2.0, "{cost:.2} %");
+}

@@ -1,0 +1,102 @@
+//! What is counted and measured, on the loop's thread.
+
+use super::depth::Depth;
+use super::quantiles::Quantiles;
+use super::window::Window;
+use super::words::words;
+use crate::local::Local;
+use crate::{Phase, Queue};
+
+/// What quantiles there are, as numbers: of ticks, of callbacks, of how late timers were, and then of how long
+/// entries of each queue waited.
+pub(super) const TICK: usize = 0;
+pub(super) const RUN: usize = 1;
+pub(super) const LATENESS: usize = 2;
+pub(super) const WAIT: usize = 3;
+pub(super) const LATENCIES: usize = WAIT + Queue::ALL.len();
+
+/// Numbers. Durations are in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) busy: i64,
+    pub(super) idle: i64,
+    pub(super) ticks: u64,
+    pub(super) callbacks: u64,
+    pub(super) phase_times: [i64; Phase::ALL.len()],
+    pub(super) phase_callbacks: [u64; Phase::ALL.len()],
+    pub(super) depths: [Depth; Queue::ALL.len()],
+    pub(super) timers: u64,
+    pub(super) fds: u64,
+    pub(super) futures: u64,
+    pub(super) jobs: u64,
+    pub(super) wakes_issued: u64,
+    pub(super) handed_over: u64,
+    pub(super) budget_breaches: u64,
+    pub(super) overloads: u64,
+    pub(super) panics: u64,
+}
+
+words!(Counts:
+    busy, idle, ticks, callbacks, phase_times, phase_callbacks, depths, timers, fds, futures, jobs,
+    wakes_issued, handed_over, budget_breaches, overloads, panics,
+);
+
+/// All figures.
+pub(super) struct Figures {
+    /// Until when time is accounted for.
+    pub(super) last: i64,
+    pub(super) counts: Counts,
+    pub(super) window: Window,
+    pub(super) latencies: [Quantiles; LATENCIES],
+}
+
+impl Figures {
+    pub(super) fn new(now: i64) -> Self {
+        Self {
+            last: now,
+            counts: Counts::default(),
+            window: Window::new(now),
+            latencies: std::array::from_fn(|_| Quantiles::new()),
+        }
+    }
+
+    /// The time that has passed since the last look at the clock was spent on something. Returns how long it was.
+    pub(super) fn advance(&mut self, now: i64, is_idle: bool) -> i64 {
+        let passed = now - self.last;
+        self.last = now;
+        let Counts { busy, idle, .. } = &mut self.counts;
+        *(if is_idle { idle } else { busy }) += passed;
+        passed
+    }
+
+    /// Takes a sample in.
+    pub(super) fn record(&mut self, latency: usize, nanoseconds: i64) {
+        self.latencies[latency].record(nanoseconds.max(0).unsigned_abs());
+    }
+
+    /// Looks at how much is in each queue.
+    pub(super) fn look(&mut self, local: &Local) {
+        for (depth, queue) in self.counts.depths.iter_mut().zip(Queue::ALL) {
+            depth.record(local.depth(queue) as u64);
+        }
+    }
+
+    /// Takes the callbacks in that were run since this was called last.
+    pub(super) fn count(&mut self, now: i64, ran: u64) {
+        self.window.add(now, ran - self.counts.callbacks);
+        self.counts.callbacks = ran;
+    }
+
+    /// Takes in what others count.
+    pub(super) fn gather(&mut self, local: &Local) {
+        let shared = &*local.shared;
+        self.count(self.last, local.ran.get());
+        let counts = &mut self.counts;
+        counts.timers = local.timers.len() as u64;
+        counts.fds = shared.io.registered() as u64;
+        counts.futures = local.futures.len() as u64;
+        counts.jobs = shared.workers.busy() as u64;
+        counts.wakes_issued = shared.sleep.signals();
+        counts.handed_over = shared.handed_over();
+    }
+}

@@ -1,0 +1,401 @@
+//! Who is told of what a loop does, and makes figures of it.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::figures::{Figures, LATENESS, RUN, TICK, WAIT};
+use super::report::{Edition, Report};
+use super::sampler::{Sampler, stride};
+use super::shown::{Activity, Shown};
+use super::snapshot::Metrics;
+#[cfg(feature = "spans")]
+use super::spans::Spans;
+use super::trace::Trace;
+use super::tracked::Tracked;
+use crate::builder::Config;
+use crate::local::Local;
+use crate::observe::{Observe, Stamp};
+use crate::place::Place;
+use crate::shared::Shared;
+use crate::sync::Ordering;
+use crate::task::Run;
+use crate::timer::TimerTask;
+use crate::{Phase, Queue, sys};
+
+/// How long the figures that others see are behind at the most, while the loop is busy, in nanoseconds.
+const STALE: i64 = 1_000_000;
+
+/// Belongs to the loop's thread. No borrow is held while code of the user runs.
+pub(crate) struct Observer {
+    shown: Arc<Shown>,
+    figures: RefCell<Figures>,
+    edition: RefCell<Edition>,
+    /// Callbacks that have begun, microtasks among them.
+    beat: Cell<u64>,
+    /// Of the callbacks of each phase.
+    samplers: [Sampler; Phase::ALL.len()],
+    /// Of checkpoints.
+    checkpoints: Sampler,
+    /// Of what the loop's own thread queues.
+    queued: Sampler,
+    /// When the next timer to be run was due, and where it was set.
+    due: Cell<i64>,
+    timer_place: Cell<Option<&'static Location<'static>>>,
+    /// When the present tick began, and how long it has waited.
+    tick: Cell<i64>,
+    waited: Cell<i64>,
+    /// The time of microtasks in the present phase, and whether there is anything to account for.
+    microtasks: Cell<i64>,
+    has_run: Cell<bool>,
+    published: Cell<i64>,
+    /// When, and after how many entries, the rate of what other threads hand over was looked at.
+    arrivals: Cell<(i64, u64)>,
+    /// When the callback that runs was queued, and when the microtask that runs began, if there is a trace.
+    stamp: Cell<Stamp>,
+    microtask: Cell<i64>,
+    trace: Trace,
+    #[cfg(feature = "spans")]
+    spans: Spans,
+}
+
+impl Observer {
+    pub(crate) fn new(shown: &Arc<Shown>, shared: &Shared, config: &Config) -> Self {
+        let now = sys::now();
+        let trace = Trace::new(config);
+        if trace.is_on() {
+            shared.sleep.last_signal.trace();
+        }
+        let sampler = |seed| Sampler::new(seed, trace.is_on());
+        Self {
+            shown: Arc::clone(shown),
+            figures: RefCell::new(Figures::new(now)),
+            edition: RefCell::new(Edition::new()),
+            beat: Cell::new(0),
+            samplers: std::array::from_fn(|index| sampler(index as u32)),
+            checkpoints: sampler(11),
+            queued: sampler(12),
+            due: Cell::new(0),
+            timer_place: Cell::new(None),
+            tick: Cell::new(now),
+            waited: Cell::new(0),
+            microtasks: Cell::new(0),
+            has_run: Cell::new(false),
+            published: Cell::new(i64::MIN),
+            arrivals: Cell::new((now, 0)),
+            stamp: Cell::default(),
+            microtask: Cell::new(0),
+            trace,
+            #[cfg(feature = "spans")]
+            spans: Spans::default(),
+        }
+    }
+
+    /// A callback with what is to be noted about it, on the loop's thread.
+    pub(crate) fn track<F>(&self, callback: F, place: Place) -> Tracked<F> {
+        let is_noted = self.queued.begins();
+        if is_noted {
+            self.queued.measured();
+        }
+        let stamp = if is_noted { self.shown.stamp() } else { Stamp::default() };
+        Tracked { callback, place, stamp }
+    }
+
+    /// The callback that has begun was queued there and then.
+    #[inline]
+    pub(crate) fn callback_is(&self, local: &Local, place: Place, stamp: Stamp) {
+        self.shown.set_place(place.get());
+        self.stamp.set(stamp);
+        if stamp.is_set() {
+            self.waited_since(local.phase.get(), stamp);
+        }
+    }
+
+    #[cold]
+    fn waited_since(&self, phase: Phase, stamp: Stamp) {
+        let queue = match phase {
+            Phase::External => Queue::External,
+            Phase::Internal => Queue::Internal,
+            Phase::Microtasks => Queue::Microtasks,
+            Phase::NextTicks => Queue::NextTicks,
+            Phase::Check => Queue::Immediates,
+            Phase::Close => Queue::Closes,
+            Phase::Timers | Phase::Futures | Phase::Io | Phase::Hook => return,
+        };
+        let sampler = &self.samplers[phase as usize];
+        let now = if sampler.is_measuring() { sampler.from.get() } else { sys::now() };
+        self.figures.borrow_mut().record(WAIT + queue as usize, stamp.before(now).cast_signed());
+    }
+
+    /// A function of the embedder begins or ends.
+    pub(crate) fn calls(&self, phase: Phase) {
+        if phase == Phase::Hook {
+            self.begins(phase, None);
+        } else {
+            self.shown.set_phase(phase);
+        }
+    }
+
+    pub(crate) fn panicked(&self) {
+        self.figures.borrow_mut().counts.panics += 1;
+        self.mark("panic");
+    }
+
+    fn mark(&self, what: &'static str) {
+        if self.trace.is_on() {
+            self.trace.mark(what, sys::now());
+        }
+    }
+
+    pub(crate) fn overloaded(&self) {
+        self.figures.borrow_mut().counts.overloads += 1;
+        self.mark("overload");
+    }
+
+    pub(crate) fn breached(&self) {
+        self.figures.borrow_mut().counts.budget_breaches += 1;
+        self.mark("microtask budget");
+    }
+
+    /// The call that drives the loop ends.
+    pub(crate) fn leaves(&self, local: &Local) {
+        self.advance(false);
+        self.publish(local, Activity::Away);
+    }
+
+    /// What is known at this moment.
+    pub(crate) fn metrics(&self, local: &Local) -> Metrics {
+        let activity = if local.driven.get() { Activity::Busy } else { Activity::Away };
+        let mut figures = self.gather(local);
+        figures.look(local);
+        self.shown.complete(&Report::of(&figures, activity), activity)
+    }
+
+    /// Takes in what is counted elsewhere.
+    fn gather(&self, local: &Local) -> RefMut<'_, Figures> {
+        let mut figures = self.figures.borrow_mut();
+        figures.gather(local);
+        let mut callbacks = self.samplers.each_ref().map(|sampler| sampler.events.get());
+        let others: u64 = callbacks.iter().sum();
+        // Those of checkpoints are not told one by one.
+        callbacks[Phase::Microtasks as usize] = local.ran.get().saturating_sub(others);
+        figures.counts.phase_callbacks = callbacks;
+        figures
+    }
+
+    /// Lets others see what is known now, and what the loop does next.
+    fn publish(&self, local: &Local, activity: Activity) {
+        let mut figures = self.gather(local);
+        self.published.set(figures.last);
+        self.edition.borrow_mut().publish(&self.shown.published, &mut figures, activity);
+        self.shown.set_activity(activity);
+    }
+
+    #[inline]
+    fn begins(&self, phase: Phase, place: Option<&'static Location<'static>>) {
+        let beat = self.beat.get() + 1;
+        self.beat.set(beat);
+        self.stamp.set(Stamp::default());
+        self.shown.callback_begins(phase, place, beat);
+    }
+
+    /// Accounts for the time since the last look at the clock. Returns the time before and now.
+    fn advance(&self, is_idle: bool) -> (i64, i64) {
+        let now = sys::now();
+        let passed = self.figures.borrow_mut().advance(now, is_idle);
+        (now - passed, now)
+    }
+}
+
+impl Observe for &Observer {
+    fn enters(self) {
+        let now = sys::now();
+        // What was before was not the loop's time.
+        self.figures.borrow_mut().last = now;
+        self.shown.set_activity(Activity::Busy);
+    }
+
+    fn tick_begins(self, local: &Local) {
+        let mut figures = self.figures.borrow_mut();
+        self.tick.set(figures.last);
+        self.waited.set(0);
+        figures.look(local);
+        #[cfg(feature = "spans")]
+        self.spans.tick_begins(figures.counts.ticks);
+    }
+
+    fn tick_ends(self, local: &Local) {
+        let (_, now) = self.advance(false);
+        {
+            let mut figures = self.figures.borrow_mut();
+            #[cfg(feature = "spans")]
+            self.spans.tick_ends();
+            self.trace.tick(figures.counts.ticks, (self.tick.get(), now));
+            figures.counts.ticks += 1;
+            let took = now - self.tick.get() - self.waited.get();
+            figures.record(TICK, took);
+            figures.count(now, local.ran.get());
+        }
+        if now - self.published.get() >= STALE {
+            self.queued.adapt(now);
+            self.adapt_to_arrivals(local, now);
+            self.publish(local, Activity::Busy);
+        }
+    }
+
+    #[inline]
+    fn phase_begins(self) {
+        self.has_run.set(false);
+        self.microtasks.set(0);
+    }
+
+    #[inline]
+    fn phase_ends(self, phase: Phase) {
+        if self.has_run.get() {
+            self.account(phase);
+            #[cfg(feature = "spans")]
+            self.spans.phase_ends();
+        }
+    }
+
+    #[inline]
+    fn timer_was_due(self, deadline: i64) {
+        self.due.set(deadline);
+    }
+
+    #[inline]
+    fn timer_is(self, task: &mut TimerTask) {
+        self.timer_place.set(task.origin().place);
+    }
+
+    #[inline]
+    fn callback_begins(self, local: &Local, phase: Phase, callback: &impl Run) {
+        #[cfg(feature = "spans")]
+        if !self.has_run.get() {
+            self.spans.phase_begins(phase);
+        }
+        self.has_run.set(true);
+        self.begins(phase, self.timer_place.take().or_else(|| callback.place()));
+        if self.samplers[phase as usize].begins() {
+            self.measure(local, phase);
+        }
+    }
+
+    #[inline]
+    fn callback_ends(self, phase: Phase) {
+        if self.samplers[phase as usize].is_measuring() {
+            self.measured(phase);
+        }
+    }
+
+    #[inline]
+    fn checkpoint_begins(self) {
+        self.has_run.set(true);
+        if self.checkpoints.begins() {
+            self.checkpoints.from.set(sys::now());
+        }
+    }
+
+    #[inline]
+    fn checkpoint_ends(self) {
+        if self.checkpoints.is_measuring() {
+            let took = sys::now() - self.checkpoints.from.get();
+            let weight = i64::from(self.checkpoints.measured());
+            self.microtasks.set(self.microtasks.get() + took * weight);
+        }
+    }
+
+    #[inline]
+    fn microtask_begins(self, phase: Phase) {
+        self.begins(phase, None);
+        if phase == Phase::NextTicks {
+            let events = &self.samplers[phase as usize].events;
+            events.set(events.get() + 1);
+        }
+        if self.trace.is_on() {
+            self.microtask.set(sys::now());
+        }
+    }
+
+    #[inline]
+    fn microtask_ends(self, phase: Phase) {
+        if self.trace.is_on() {
+            let time = (self.microtask.get(), sys::now());
+            self.trace.callback(phase, self.shown.place(), time, self.stamp.get());
+        }
+    }
+
+    fn looked(self) {
+        self.has_run.set(true);
+        self.microtasks.set(0);
+        self.account(Phase::Io);
+    }
+
+    fn waits(self) {
+        self.advance(false);
+    }
+
+    fn blocks(self, local: &Local) {
+        self.publish(local, Activity::Idle);
+    }
+
+    fn goes_on(self, local: &Local) {
+        let (from, to) = self.advance(true);
+        self.trace.sleep((from, to), local.shared.sleep.last_signal.take());
+        self.waited.set(self.waited.get() + to - from);
+        self.shown.set_activity(Activity::Busy);
+    }
+}
+
+impl Observer {
+    /// A phase has run something, and ends.
+    #[cold]
+    fn account(&self, phase: Phase) {
+        let (from, now) = self.advance(false);
+        let passed = now - from;
+        self.trace.phase(phase, (from, now));
+        // What was measured stands for what was not, so it can be more than there is.
+        let microtasks = self.microtasks.get().min(passed);
+        let mut figures = self.figures.borrow_mut();
+        figures.counts.phase_times[Phase::Microtasks as usize] += microtasks;
+        figures.counts.phase_times[phase as usize] += passed - microtasks;
+        drop(figures);
+        self.samplers[phase as usize].adapt(now);
+        self.checkpoints.adapt(now);
+    }
+
+    /// A callback that begins is measured.
+    #[cold]
+    fn measure(&self, local: &Local, phase: Phase) {
+        let now = sys::now();
+        self.samplers[phase as usize].from.set(now);
+        if phase == Phase::Timers {
+            let clock = &local.shared.clock;
+            let now = if clock.virtual_clock.is_some() { clock.cached() } else { now };
+            let late = now.saturating_sub(self.due.get());
+            self.figures.borrow_mut().record(LATENESS, late);
+        }
+    }
+
+    /// A callback that was measured has ended.
+    #[cold]
+    fn measured(&self, phase: Phase) {
+        let sampler = &self.samplers[phase as usize];
+        let time @ (from, to) = (sampler.from.get(), sys::now());
+        sampler.measured();
+        self.trace.callback(phase, self.shown.place(), time, self.stamp.get());
+        self.figures.borrow_mut().record(RUN, to - from);
+    }
+
+    /// Bounds the number of times that other threads note.
+    fn adapt_to_arrivals(&self, local: &Local, now: i64) {
+        if self.trace.is_on() {
+            return;
+        }
+        let (since, before) = self.arrivals.get();
+        let handed_over = local.shared.handed_over();
+        let stride = stride(handed_over.saturating_sub(before), now - since);
+        self.shown.mask.store(stride.next_power_of_two() - 1, Ordering::Relaxed);
+        self.arrivals.set((now, handed_over));
+    }
+}

@@ -1,0 +1,226 @@
+//! What other threads see of a loop that is observed, and what they note for it.
+
+use std::panic::Location;
+use std::ptr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::published::Published;
+use super::report::Report;
+use super::snapshot::Metrics;
+use super::tracked::Tracked;
+use crate::Phase;
+use crate::builder::Config;
+use crate::observe::Stamp;
+use crate::place::Place;
+use crate::stall::Watchdog;
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sys;
+
+/// What the loop is doing, as one of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Activity {
+    /// No call drives it.
+    #[default]
+    Away = 0,
+    /// It waits for something to do.
+    Idle = 1,
+    Busy = 2,
+}
+
+impl Activity {
+    pub(super) fn from_number(number: u64) -> Self {
+        match number {
+            1 => Self::Idle,
+            2 => Self::Busy,
+            _ => Self::Away,
+        }
+    }
+}
+
+/// See the [module documentation](self). Unless it says otherwise, a field is written by the loop's thread only.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    /// Goes up with every callback that begins.
+    beat: AtomicU64,
+    /// Where that callback was scheduled; null if it is not known.
+    place: AtomicPtr<Location<'static>>,
+    phase: AtomicU8,
+    activity: AtomicU8,
+    /// Of the numbers of those that are queued, the bits that must be zero for the time to be noted.
+    pub(super) mask: AtomicU32,
+    /// Written by whoever is refused.
+    pub(crate) refusals: AtomicU64,
+    /// Written by the watchdog.
+    pub(crate) stalls: AtomicU64,
+    /// Who wants to know when the loop becomes busy, if anybody does.
+    pub(crate) watchdog: Option<Arc<Watchdog>>,
+    /// Whether the threads are noted that queue something.
+    is_traced: bool,
+    /// When the loop was built.
+    began: i64,
+    pub(super) published: Published,
+}
+
+impl Shown {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            beat: AtomicU64::new(0),
+            place: AtomicPtr::new(ptr::null_mut()),
+            phase: AtomicU8::new(Phase::External as u8),
+            activity: AtomicU8::new(Activity::Away as u8),
+            mask: AtomicU32::new(0),
+            refusals: AtomicU64::new(0),
+            stalls: AtomicU64::new(0),
+            watchdog: config.stall_threshold.map(|_| Arc::default()),
+            is_traced: config.is_traced(),
+            began: sys::now(),
+            published: Report::place(),
+        }
+    }
+
+    /// A callback begins.
+    #[inline]
+    pub(super) fn callback_begins(
+        &self,
+        phase: Phase,
+        place: Option<&'static Location<'static>>,
+        beat: u64,
+    ) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+        self.set_place(place);
+        self.beat.store(beat, Ordering::Relaxed);
+    }
+
+    /// The place of the callback that has begun is known.
+    #[inline]
+    pub(super) fn set_place(&self, place: Option<&'static Location<'static>>) {
+        let place = place.map_or(ptr::null(), ptr::from_ref);
+        self.place.store(place.cast_mut(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn place(&self) -> Option<&'static Location<'static>> {
+        // SAFETY: null, or made of a reference that lives for ever.
+        unsafe { self.place.load(Ordering::Relaxed).as_ref() }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        Phase::ALL[usize::from(self.phase.load(Ordering::Relaxed))]
+    }
+
+    pub(super) fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn activity(&self) -> Activity {
+        Activity::from_number(self.activity.load(Ordering::Relaxed).into())
+    }
+
+    pub(super) fn set_activity(&self, activity: Activity) {
+        self.activity.store(activity as u8, Ordering::Relaxed);
+        if let Some(watchdog) = &self.watchdog
+            && activity == Activity::Busy
+        {
+            watchdog.rouse();
+        }
+    }
+
+    /// The number of the callback that runs, or ran last. None if the loop is not busy.
+    pub(crate) fn beat(&self) -> Option<u64> {
+        (self.activity() == Activity::Busy).then(|| self.beat.load(Ordering::Relaxed))
+    }
+
+    /// What the loop has published, continued until now.
+    pub(crate) fn metrics(&self) -> Metrics {
+        self.complete(&Report::read(&self.published), self.activity())
+    }
+
+    /// The metrics of a report, continued until now, if the loop has gone on to do the same.
+    pub(super) fn complete(&self, report: &Report, activity: Activity) -> Metrics {
+        let now = sys::now();
+        let mut metrics = report.metrics(now, activity);
+        metrics.uptime = Duration::from_nanos((now - self.began).unsigned_abs());
+        metrics.refusals = self.refusals.load(Ordering::Relaxed);
+        metrics.stalls = self.stalls.load(Ordering::Relaxed);
+        metrics
+    }
+
+    /// The present time, and thread if there is a trace.
+    pub(super) fn stamp(&self) -> Stamp {
+        if self.is_traced { Stamp::here() } else { Stamp::new(0) }
+    }
+
+    /// A callback with what is to be noted about it, on another thread than the loop's. `number` is about that of
+    /// those queued before.
+    pub(crate) fn track<F>(&self, callback: F, place: Place, number: usize) -> Tracked<F> {
+        // Numbers that are far from regular, so that what is noted is not in step with what is queued.
+        let mixed = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let is_noted = mixed as u32 & self.mask.load(Ordering::Relaxed) == 0;
+        let stamp = if is_noted { self.stamp() } else { Stamp::default() };
+        Tracked { callback, place, stamp }
+    }
+}
+
+/// When the last signal was sent that ends a sleep, and by which thread, if there is a trace.
+#[derive(Debug, Default)]
+pub(crate) struct LastSignal {
+    is_noted: AtomicBool,
+    stamp: AtomicU64,
+}
+
+impl LastSignal {
+    /// From now on it is noted.
+    pub(super) fn trace(&self) {
+        self.is_noted.store(true, Ordering::Relaxed);
+    }
+
+    /// One is about to be sent.
+    pub(crate) fn note(&self) {
+        if self.is_noted.load(Ordering::Relaxed) {
+            self.stamp.store(Stamp::here().0, Ordering::Relaxed);
+        }
+    }
+
+    /// The last one, once.
+    pub(super) fn take(&self) -> Stamp {
+        Stamp(self.stamp.swap(0, Ordering::Relaxed))
+    }
+}
+
+/// The bits of a time that a stamp has room for.
+const TIME: u64 = (1 << 48) - 1;
+
+impl Stamp {
+    /// The present time, by a thread.
+    fn new(thread: u16) -> Self {
+        Self((sys::now() as u64) << 16 | u64::from(thread))
+    }
+
+    /// The present time and thread.
+    fn here() -> Self {
+        Self::new(thread())
+    }
+
+    /// The number of the thread.
+    pub(super) fn thread(self) -> u16 {
+        self.0 as u16
+    }
+
+    pub(super) fn is_set(self) -> bool {
+        self.0 != 0
+    }
+
+    /// How long before `now` it was: in less than three days.
+    pub(super) fn before(self, now: i64) -> u64 {
+        (now as u64).wrapping_sub(self.0 >> 16) & TIME
+    }
+}
+
+/// The number by which a trace knows this thread.
+fn thread() -> u16 {
+    #[cfg(not(loom))]
+    return crate::tracer::thread_number();
+    #[cfg(loom)]
+    0
+}

@@ -1,0 +1,59 @@
+//! Where something comes from: the line of the program that has scheduled it.
+//!
+//! A loop that is not observed notes no places: then a callback is stored as it is. One that is observed wraps it
+//! in a `Tracked`, which has a place and, now and then, a time.
+
+use std::panic::Location;
+
+/// A line of the program. Nothing at all without the feature `metrics`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    #[cfg(feature = "metrics")]
+    location: &'static Location<'static>,
+}
+
+impl Place {
+    /// The line that has called the function that calls this, if that is `#[track_caller]`.
+    #[track_caller]
+    #[inline(always)]
+    pub(crate) fn caller() -> Self {
+        Self {
+            #[cfg(feature = "metrics")]
+            location: Location::caller(),
+        }
+    }
+
+    pub(crate) fn get(self) -> Option<&'static Location<'static>> {
+        #[cfg(feature = "metrics")]
+        return Some(self.location);
+        #[cfg(not(feature = "metrics"))]
+        None
+    }
+}
+
+/// What is known about where a callback comes from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    pub(crate) place: Option<&'static Location<'static>>,
+    /// The name of its type.
+    pub(crate) name: &'static str,
+}
+
+/// Does something with a callback: as it is, or with what is to be noted about it, if the loop is observed.
+/// `noted!(local, callback, place, f)`, where `f` is called with one or the other.
+macro_rules! noted {
+    ($local:expr, $callback:expr, $place:expr, $f:expr) => {{
+        #[cfg(feature = "metrics")]
+        let result = match $local.observer() {
+            None => $f($callback),
+            Some(observer) => $f(observer.track($callback, $place)),
+        };
+        #[cfg(not(feature = "metrics"))]
+        let result = {
+            let _ = $place;
+            $f($callback)
+        };
+        result
+    }};
+}
+pub(crate) use noted;

@@ -16,7 +16,6 @@ use std::{io, net};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use mainspring::hyper::HyperTimer;
 use mainspring::net::{TcpListener, TcpStream};
 use mainspring::{Cx, EventLoop, Handle};
 
@@ -91,7 +90,6 @@ impl Server {
             Ok::<_, Infallible>(answer(&self.cx, &self.loops, self.hosts, &request).await)
         });
         http1::Builder::new()
-            .timer(HyperTimer::new(&self.cx))
             .keep_alive(false)
             .max_buf_size(HEAD)
             .serve_connection(stream, service)

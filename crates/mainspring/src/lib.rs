@@ -157,6 +157,9 @@ mod testing;
 mod tick;
 mod time;
 mod timer;
+#[cfg(all(feature = "metrics", test, loom))]
+#[path = "tracer/ring.rs"]
+mod trace_ring;
 #[cfg(all(feature = "metrics", not(loom)))]
 mod tracer;
 mod virtual_clock;

@@ -314,7 +314,11 @@ impl Local {
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        if self.is_plain.get() { Task::new(callback) } else { self.timer_task_aside(callback, place) }
+        if self.is_plain.get() {
+            Task::new(callback)
+        } else {
+            self.timer_task_aside(callback, place)
+        }
     }
 
     #[cold]

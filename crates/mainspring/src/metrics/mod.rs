@@ -20,6 +20,10 @@ mod window;
 mod words;
 
 pub(crate) use observer::Observer;
-pub(crate) use shown::{Activity, LastSignal, Shown};
+#[cfg(all(test, loom))]
+pub(crate) use published::Published;
+#[cfg(not(loom))]
+pub(crate) use shown::Activity;
+pub(crate) use shown::{LastSignal, Shown};
 pub use snapshot::{Latency, Metrics, PhaseMetrics, QueueMetrics};
 pub(crate) use tracked::Tracked;

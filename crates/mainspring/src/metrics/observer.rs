@@ -81,7 +81,7 @@ impl Observer {
             waited: Cell::new(0),
             microtasks: Cell::new(0),
             has_run: Cell::new(false),
-            published: Cell::new(i64::MIN),
+            published: Cell::new(now),
             arrivals: Cell::new((now, 0)),
             stamp: Cell::default(),
             microtask: Cell::new(0),

@@ -19,6 +19,8 @@ mod future;
 mod inbox;
 mod io;
 mod memory;
+#[cfg(feature = "metrics")]
+mod observe;
 mod park;
 mod pool;
 mod promise;

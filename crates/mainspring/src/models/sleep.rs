@@ -206,12 +206,12 @@ fn the_second_sleep_is_ended_as_well_as_the_first() {
 fn inbox(via: Via, counts: [usize; 2]) {
     let (give, take) = mpsc::channel();
     let looper = thread::spawn(move || {
-        let shared = Arc::new((awake(), Inbox::new(usize::MAX, 1)));
+        let shared = Arc::new((awake(), Inbox::new(usize::MAX, 1, false)));
         let producers = [0, 1].map(|producer| {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 for number in 0..counts[producer] {
-                    shared.1.push((producer, number), |value| value).unwrap();
+                    shared.1.push((producer, number), |value| value, |value| value).unwrap();
                     shared.0.notify();
                 }
             })

@@ -1,17 +1,23 @@
 //! Callbacks that run for too long.
 
+#[cfg(not(loom))]
+mod thread;
+#[cfg(not(loom))]
 mod watch;
 mod watchdog;
 
 #[cfg(not(loom))]
-pub(crate) use self::watchdog::start;
-pub(crate) use self::watchdog::{Hook, Watchdog};
+pub(crate) use self::thread::start;
+pub(crate) use self::watchdog::Watchdog;
 
 use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use crate::Phase;
+
+/// What is called with each stall, by the watchdog's thread.
+pub(crate) type Hook = Box<dyn FnMut(&Stall) + Send>;
 
 /// A callback that has run for longer than the [threshold](crate::Builder::stall_threshold).
 ///

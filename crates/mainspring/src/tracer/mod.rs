@@ -37,9 +37,6 @@
 //! | instant            | a panic, a stall, and the like                                                  |
 //! | instant `dropped events` | how many are missing, at the time of the last one                         |
 
-// Until a loop makes recorders.
-#![allow(dead_code)]
-
 mod format;
 mod record;
 mod ring;
@@ -55,12 +52,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use self::record::Record;
 use self::ring::Consumer;
 use self::writer::{Source, Writer};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence, lock, thread};
 use crate::sys;
 
-#[allow(unused_imports)]
 pub(crate) use self::record::{Recorder, Submitted};
 pub(crate) use self::threads::thread_number;
 
@@ -193,7 +190,7 @@ impl Tracer {
     }
 
     /// Adds a loop of that thread.
-    fn register(&self, consumer: Consumer, thread: u16, name: Option<Box<str>>) {
+    fn register(&self, consumer: Consumer<Record>, thread: u16, name: Option<Box<str>>) {
         let shared = &self.0.shared;
         let number = shared.loops.fetch_add(1, Ordering::Relaxed) + 1;
         if !shared.is_closed.load(Ordering::Relaxed) {

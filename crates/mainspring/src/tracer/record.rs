@@ -76,7 +76,7 @@ const _: () = assert!(size_of::<Record>() <= 32);
 
 /// Writes down what one loop does, on its thread.
 pub(crate) struct Recorder {
-    producer: Producer,
+    producer: Producer<Record>,
     tracer: Tracer,
 }
 

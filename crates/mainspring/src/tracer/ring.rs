@@ -1,4 +1,4 @@
-//! A bounded queue of [records](Record) with one producer and one consumer.
+//! A bounded queue of records with one producer and one consumer.
 //!
 //! # Words
 //!
@@ -32,11 +32,10 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use super::record::Record;
 use crate::sync::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering, UnsafeCell};
 
 /// How many records there is room for: 2 MB of them.
-pub(super) const CAPACITY: usize = 1 << 16;
+pub(super) const CAPACITY: usize = if cfg!(loom) { 2 } else { 1 << 16 };
 
 /// How much room there has to be, after there was none, before records are taken again: so that what is lost
 /// is lost in one piece.
@@ -45,8 +44,8 @@ const RELIEF: usize = CAPACITY / 4;
 /// How many records are read before their slots are given back.
 const STRIDE: usize = 1 << 9;
 
-struct Ring {
-    slots: Box<[UnsafeCell<MaybeUninit<Record>>]>,
+struct Ring<T> {
+    slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
     head: CachePadded<AtomicUsize>,
     tail: CachePadded<AtomicUsize>,
     lost: AtomicU64,
@@ -55,20 +54,26 @@ struct Ring {
 }
 
 // SAFETY: a slot is touched by the producer or by the consumer, as `head` and `tail` say, and there is one of
-// each. A record may be sent to another thread: see below.
-unsafe impl Sync for Ring {}
+// each. A record goes from one thread to the other, and nothing has to be dropped.
+unsafe impl<T: Copy + Send> Sync for Ring<T> {}
 
-const _: () = {
-    const fn is_send<T: Send>() {}
-    is_send::<Record>();
-};
+/// Memory that is not touched.
+#[cfg(not(loom))]
+fn slots<T>() -> Box<[UnsafeCell<MaybeUninit<T>>]> {
+    let slots = Box::<[UnsafeCell<MaybeUninit<T>>]>::new_uninit_slice(CAPACITY);
+    // SAFETY: a slot is valid without being initialised, as that is what `MaybeUninit` says.
+    unsafe { slots.assume_init() }
+}
+
+#[cfg(loom)]
+fn slots<T>() -> Box<[UnsafeCell<MaybeUninit<T>>]> {
+    (0..CAPACITY).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect()
+}
 
 /// A new ring.
-pub(super) fn ring() -> (Producer, Consumer) {
-    let slots = Box::<[UnsafeCell<MaybeUninit<Record>>]>::new_uninit_slice(CAPACITY);
+pub(super) fn ring<T: Copy + Send>() -> (Producer<T>, Consumer<T>) {
     let ring = Arc::new(Ring {
-        // SAFETY: a slot is valid without being initialised, as that is what `MaybeUninit` says.
-        slots: unsafe { slots.assume_init() },
+        slots: slots(),
         head: CachePadded::new(AtomicUsize::new(0)),
         tail: CachePadded::new(AtomicUsize::new(0)),
         lost: AtomicU64::new(0),
@@ -85,8 +90,8 @@ pub(super) fn ring() -> (Producer, Consumer) {
 }
 
 /// The end that records are put in at. It belongs to one thread.
-pub(super) struct Producer {
-    ring: Arc<Ring>,
+pub(super) struct Producer<T> {
+    ring: Arc<Ring<T>>,
     /// What the ring's `head` is.
     head: Cell<usize>,
     /// The position at which there was no room when it was last looked.
@@ -95,10 +100,10 @@ pub(super) struct Producer {
     is_losing: Cell<bool>,
 }
 
-impl Producer {
+impl<T: Copy + Send> Producer<T> {
     /// Puts a record in, and tells its position. `None`: there is no room.
     #[inline]
-    pub(super) fn push(&self, record: Record) -> Option<usize> {
+    pub(super) fn push(&self, record: T) -> Option<usize> {
         let head = self.head.get();
         if head == self.limit.get() && !self.find_room() {
             return None;
@@ -139,13 +144,13 @@ impl Producer {
 }
 
 /// The end that records are read at.
-pub(super) struct Consumer {
-    ring: Arc<Ring>,
+pub(super) struct Consumer<T> {
+    ring: Arc<Ring<T>>,
     /// How many of the lost records were told of.
     seen: u64,
 }
 
-impl Consumer {
+impl<T: Copy + Send> Consumer<T> {
     /// Whether nothing will be put in any more. What is there has to be read after that was asked.
     pub(super) fn is_ended(&self) -> bool {
         self.ring.is_ended.load(Ordering::Acquire)
@@ -159,7 +164,7 @@ impl Consumer {
     /// Reads what is there now, up to the first error. Tells how much that was.
     pub(super) fn read<E>(
         &mut self,
-        mut each: impl FnMut(&Record) -> Result<(), E>,
+        mut each: impl FnMut(&T) -> Result<(), E>,
     ) -> Result<usize, E> {
         let ring = &*self.ring;
         let first = ring.tail.load(Ordering::Relaxed);
@@ -187,8 +192,9 @@ impl Consumer {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
+    use super::super::record::Record;
     use super::*;
     use crate::sync::thread;
 
@@ -196,7 +202,7 @@ mod tests {
         Record::Mark { name: "", at }
     }
 
-    fn all(consumer: &mut Consumer) -> Vec<i64> {
+    fn all(consumer: &mut Consumer<Record>) -> Vec<i64> {
         let mut found = Vec::new();
         let each = |record: &Record| {
             let Record::Mark { at, .. } = record else { panic!("{record:?}") };

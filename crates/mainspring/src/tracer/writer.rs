@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Shared;
 use super::format::{Formatter, Track};
+use super::record::Record;
 use super::ring::Consumer;
 use crate::sync::{Ordering, fence, lock, thread};
 
@@ -18,12 +19,17 @@ const BATCH: usize = 1 << 10;
 
 /// A loop, as its events arrive.
 pub(super) struct Source {
-    records: Consumer,
+    records: Consumer<Record>,
     track: Track,
 }
 
 impl Source {
-    pub(super) fn new(records: Consumer, number: u64, thread: u16, name: Option<Box<str>>) -> Self {
+    pub(super) fn new(
+        records: Consumer<Record>,
+        number: u64,
+        thread: u16,
+        name: Option<Box<str>>,
+    ) -> Self {
         Self { records, track: Track::new(number, thread, name) }
     }
 }

@@ -1,0 +1,91 @@
+//! The watchdog's thread.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::watch::{Verdict, Watch};
+use super::watchdog::Watchdog;
+use super::{Hook, Stall};
+use crate::fault::{drop_isolated, log_isolated};
+use crate::metrics::{Activity, Shown};
+use crate::sync::Ordering;
+use crate::{Error, sys};
+
+/// Starts the thread.
+pub(crate) fn start(
+    watchdog: Arc<Watchdog>,
+    shown: Arc<Shown>,
+    threshold: Duration,
+    hook: Option<Hook>,
+) -> Result<(), Error> {
+    let work = move || Guard { watchdog, shown, hook }.run(threshold);
+    std::thread::Builder::new().name("mainspring-watchdog".into()).spawn(work)?;
+    Ok(())
+}
+
+/// What the thread has.
+struct Guard {
+    watchdog: Arc<Watchdog>,
+    shown: Arc<Shown>,
+    hook: Option<Hook>,
+}
+
+impl Guard {
+    fn run(mut self, threshold: Duration) {
+        let mut watch = Watch::new(threshold);
+        let mut stall = None;
+        loop {
+            let now = sys::now();
+            let beat = self.shown.beat();
+            match watch.look(now, beat) {
+                Verdict::Fine => {}
+                Verdict::Stalled { since } => {
+                    let (phase, place) = (self.shown.phase(), self.shown.place());
+                    // They are those of this callback, unless another one has begun meanwhile.
+                    if self.shown.beat() == beat {
+                        let duration = Duration::from_nanos((now - since).unsigned_abs());
+                        let began = Instant::now() - duration;
+                        let found = Stall { phase, place, began, duration, is_over: false };
+                        self.shown.stalls.fetch_add(1, Ordering::Relaxed);
+                        stall = Some(found);
+                        self.report(found);
+                    }
+                }
+                Verdict::StillStalled { since } => self.update(&mut stall, now - since),
+                Verdict::Over { since } => {
+                    self.update(&mut stall, now - since);
+                    if let Some(stall) = stall.take() {
+                        self.report(Stall { is_over: true, ..stall });
+                    }
+                }
+            }
+            let goes_on = match watch.next_look(now) {
+                Some(at) => self.watchdog.wait(Duration::from_nanos((at - now).unsigned_abs())),
+                None => self.watchdog.sleep(|| self.shown.activity() == Activity::Busy),
+            };
+            if !goes_on {
+                drop_isolated(self.hook.take());
+                return;
+            }
+        }
+    }
+
+    fn update(&self, stall: &mut Option<Stall>, nanoseconds: i64) {
+        if let Some(stall) = stall {
+            stall.duration = Duration::from_nanos(nanoseconds.unsigned_abs());
+            self.watchdog.keep(*stall);
+        }
+    }
+
+    fn report(&mut self, stall: Stall) {
+        self.watchdog.keep(stall);
+        let Some(hook) = &mut self.hook else {
+            return log_isolated(|| tracing::warn!("{stall}"));
+        };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook(&stall))) {
+            drop_isolated(payload);
+            log_isolated(|| tracing::error!("the hook for stalls panicked"));
+        }
+    }
+}

@@ -23,7 +23,7 @@ impl<O: Observe> Tick<'_, O> {
     #[inline]
     pub(crate) fn checkpoint(self) {
         if self.cx.0.needs_checkpoint() && !self.cx.0.breached.get() {
-            self.observe.checkpoint_begins();
+            self.observe.checkpoint_begins(&self.cx.0);
             self.drain_microtasks();
             self.observe.checkpoint_ends();
         }

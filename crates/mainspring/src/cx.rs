@@ -330,7 +330,10 @@ impl Cx {
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn metrics(&self) -> Option<crate::Metrics> {
-        self.0.observer().map(|observer| observer.metrics(&self.0))
+        let observer = self.0.observer()?;
+        // What other threads have set counts, too.
+        self.0.timers.accept(&self.0.shared.timers);
+        Some(observer.metrics(&self.0))
     }
 
     /// The time at which the present tick began. It costs no look at the clock, and does not pass

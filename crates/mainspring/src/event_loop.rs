@@ -415,7 +415,6 @@ impl EventLoop {
         Ok(driving)
     }
 
-    /// Drops what this thread had queued on a loop that another thread terminates undriven.
     /// Starts the thread that looks whether the loop gets on, if there is to be one.
     #[cfg(all(feature = "metrics", not(loom)))]
     pub(crate) fn start_watchdog(&self, hook: Option<crate::stall::Hook>) -> Result<(), Error> {
@@ -429,6 +428,7 @@ impl EventLoop {
         Ok(())
     }
 
+    /// Drops what this thread had queued on a loop that another thread terminates undriven.
     fn bury(&self) {
         // The other thread is about to say that it is done with the queues.
         self.cx.0.shared.wait(None);
@@ -486,7 +486,7 @@ impl Drop for EventLoop {
         }
         let local = &*self.cx.0;
         #[cfg(feature = "metrics")]
-        let _watched = local.shared.shown.as_deref().map(EndOfWatch);
+        let _observed = local.observer().map(|_| EndOfObservation(local));
         let _disown = Disown(&local.shared);
         if !local.finished.get() {
             let from = local.shared.begin_termination(true).from;
@@ -495,6 +495,7 @@ impl Drop for EventLoop {
             } else {
                 let _entered = Entered::new(&self.cx);
                 local.set_driven(true);
+                observed!(self.cx, |observe| observe.enters());
                 self.cx.finish();
                 local.set_driven(false);
             }
@@ -502,15 +503,15 @@ impl Drop for EventLoop {
     }
 }
 
-/// Lets the watchdog go, last of all: what is run at the end may stall, too.
+/// Publishes the last figures, and lets the watchdog go: last of all, as what is run at the end may stall, too.
 #[cfg(feature = "metrics")]
-struct EndOfWatch<'a>(&'a crate::metrics::Shown);
+struct EndOfObservation<'a>(&'a Local);
 
 #[cfg(feature = "metrics")]
-impl Drop for EndOfWatch<'_> {
+impl Drop for EndOfObservation<'_> {
     fn drop(&mut self) {
-        if let Some(watchdog) = &self.0.watchdog {
-            watchdog.end();
+        if let Some(observer) = self.0.observer() {
+            observer.ends(self.0);
         }
     }
 }

@@ -296,7 +296,9 @@ impl<O: Observe> Tick<'_, O> {
                 crate::task::Run::run(task, self.cx);
             } else if local.jobs.run(self.cx) {
                 local.ran.set(local.ran.get() + 1);
-            } else if !local.microtasks.is_ready(inbox) {
+            } else if local.microtasks.is_ready(inbox) {
+                continue;
+            } else {
                 return;
             }
             self.observe.microtask_ends(Phase::Microtasks);

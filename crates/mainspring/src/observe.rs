@@ -53,7 +53,7 @@ pub(crate) trait Observe: Copy {
     fn timer_is(self, task: &mut TimerTask);
     fn callback_begins(self, local: &Local, phase: Phase, callback: &impl Run);
     fn callback_ends(self, phase: Phase);
-    fn checkpoint_begins(self);
+    fn checkpoint_begins(self, local: &Local);
     fn checkpoint_ends(self);
     fn microtask_begins(self, phase: Phase);
     fn microtask_ends(self, phase: Phase);
@@ -87,7 +87,7 @@ impl Observe for () {
     #[inline(always)]
     fn callback_ends(self, _: Phase) {}
     #[inline(always)]
-    fn checkpoint_begins(self) {}
+    fn checkpoint_begins(self, _: &Local) {}
     #[inline(always)]
     fn checkpoint_ends(self) {}
     #[inline(always)]

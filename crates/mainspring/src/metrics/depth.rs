@@ -17,6 +17,12 @@ pub(crate) struct Depth {
 words!(Depth: current, max, average, has_begun);
 
 impl Depth {
+    /// Takes notice of how many wait now, without a look that counts for the average.
+    pub(crate) fn refresh(&mut self, depth: u64) {
+        self.current = depth;
+        self.max = self.max.max(depth);
+    }
+
     /// Takes notice of how many wait now.
     #[inline]
     pub(crate) fn record(&mut self, depth: u64) {

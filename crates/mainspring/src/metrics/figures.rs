@@ -15,6 +15,15 @@ pub(super) const LATENESS: usize = 2;
 pub(super) const WAIT: usize = 3;
 pub(super) const LATENCIES: usize = WAIT + Queue::ALL.len();
 
+/// How much longer than usual callbacks that were not measured took together, in nanoseconds, for one of them to be
+/// taken for the cause.
+const OUTLIER: i64 = 1_000_000;
+
+/// What is looked at in every tick, and what before every checkpoint that is measured: at other times it is empty.
+pub(super) const EACH_TICK: [Queue; 5] =
+    [Queue::External, Queue::Internal, Queue::Immediates, Queue::Closes, Queue::Futures];
+pub(super) const EACH_CHECKPOINT: [Queue; 2] = [Queue::Microtasks, Queue::NextTicks];
+
 /// Numbers. Durations are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
@@ -74,10 +83,18 @@ impl Figures {
         self.latencies[latency].record(nanoseconds.max(0).unsigned_abs());
     }
 
-    /// Looks at how much is in each queue.
-    pub(super) fn look(&mut self, local: &Local) {
-        for (depth, queue) in self.counts.depths.iter_mut().zip(Queue::ALL) {
-            depth.record(local.depth(queue) as u64);
+    /// Looks at how much is in some queues.
+    pub(super) fn look(&mut self, local: &Local, queues: &[Queue]) {
+        for &queue in queues {
+            self.counts.depths[queue as usize].record(local.depth(queue) as u64);
+        }
+    }
+
+    /// Takes a callback in that was not measured, if it was long: so many took that time together.
+    pub(super) fn record_stretch(&mut self, callbacks: u64, nanoseconds: i64) {
+        let excess = nanoseconds - (self.latencies[RUN].mean() * callbacks as f64) as i64;
+        if excess >= OUTLIER {
+            self.record(RUN, excess);
         }
     }
 
@@ -91,6 +108,9 @@ impl Figures {
     pub(super) fn gather(&mut self, local: &Local) {
         let shared = &*local.shared;
         self.count(self.last, local.ran.get());
+        for (depth, queue) in self.counts.depths.iter_mut().zip(Queue::ALL) {
+            depth.refresh(local.depth(queue) as u64);
+        }
         let counts = &mut self.counts;
         counts.timers = local.timers.len() as u64;
         counts.fds = shared.io.registered() as u64;

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::figures::{Figures, LATENESS, RUN, TICK, WAIT};
+use super::figures::{EACH_CHECKPOINT, EACH_TICK, Figures, LATENESS, RUN, TICK, WAIT};
 use super::report::{Edition, Report};
 use super::sampler::{Sampler, stride};
 use super::shown::{Activity, Shown};
@@ -51,9 +51,10 @@ pub(crate) struct Observer {
     published: Cell<i64>,
     /// When, and after how many entries, the rate of what other threads hand over was looked at.
     arrivals: Cell<(i64, u64)>,
-    /// When the callback that runs was queued, and when the microtask that runs began, if there is a trace.
+    /// When the callback that runs was queued, if that was noted.
     stamp: Cell<Stamp>,
-    microtask: Cell<i64>,
+    /// When the clock was last looked at, and how many callbacks had come to their ends.
+    mark: Cell<(i64, u64)>,
     trace: Trace,
     #[cfg(feature = "spans")]
     spans: Spans,
@@ -84,7 +85,7 @@ impl Observer {
             published: Cell::new(now),
             arrivals: Cell::new((now, 0)),
             stamp: Cell::default(),
-            microtask: Cell::new(0),
+            mark: Cell::new((now, 0)),
             trace,
             #[cfg(feature = "spans")]
             spans: Spans::default(),
@@ -163,12 +164,18 @@ impl Observer {
         self.publish(local, Activity::Away);
     }
 
+    /// The loop is at its end.
+    pub(crate) fn ends(&self, local: &Local) {
+        self.publish(local, Activity::Away);
+        if let Some(watchdog) = &self.shown.watchdog {
+            watchdog.end();
+        }
+    }
+
     /// What is known at this moment.
     pub(crate) fn metrics(&self, local: &Local) -> Metrics {
         let activity = if local.driven.get() { Activity::Busy } else { Activity::Away };
-        let mut figures = self.gather(local);
-        figures.look(local);
-        self.shown.complete(&Report::of(&figures, activity), activity)
+        self.shown.complete(&Report::of(&self.gather(local), activity), activity)
     }
 
     /// Takes in what is counted elsewhere.
@@ -176,8 +183,9 @@ impl Observer {
         let mut figures = self.figures.borrow_mut();
         figures.gather(local);
         let mut callbacks = self.samplers.each_ref().map(|sampler| sampler.events.get());
+        // Those of checkpoints are not told exactly.
+        callbacks[Phase::Microtasks as usize] = 0;
         let others: u64 = callbacks.iter().sum();
-        // Those of checkpoints are not told one by one.
         callbacks[Phase::Microtasks as usize] = local.ran.get().saturating_sub(others);
         figures.counts.phase_callbacks = callbacks;
         figures
@@ -199,9 +207,21 @@ impl Observer {
         self.shown.callback_begins(phase, place, beat);
     }
 
-    /// Accounts for the time since the last look at the clock. Returns the time before and now.
-    fn advance(&self, is_idle: bool) -> (i64, i64) {
+    /// Looks at the clock. The last so many callbacks have begun at this moment, and those before that, since the last
+    /// look, are over.
+    fn look(&self, beginning: u64) -> i64 {
         let now = sys::now();
+        let beat = self.beat.get() - beginning;
+        let (since, before) = self.mark.replace((now, beat));
+        if beat > before {
+            self.figures.borrow_mut().record_stretch(beat - before, now - since);
+        }
+        now
+    }
+
+    /// Accounts for the time since the time that is accounted for. Returns the time before and now.
+    fn advance(&self, is_idle: bool) -> (i64, i64) {
+        let now = self.look(0);
         let passed = self.figures.borrow_mut().advance(now, is_idle);
         (now - passed, now)
     }
@@ -210,6 +230,7 @@ impl Observer {
 impl Observe for &Observer {
     fn enters(self) {
         let now = sys::now();
+        self.mark.set((now, self.beat.get()));
         // What was before was not the loop's time.
         self.figures.borrow_mut().last = now;
         self.shown.set_activity(Activity::Busy);
@@ -219,7 +240,7 @@ impl Observe for &Observer {
         let mut figures = self.figures.borrow_mut();
         self.tick.set(figures.last);
         self.waited.set(0);
-        figures.look(local);
+        figures.look(local, &EACH_TICK);
         #[cfg(feature = "spans")]
         self.spans.tick_begins(figures.counts.ticks);
     }
@@ -289,17 +310,18 @@ impl Observe for &Observer {
     }
 
     #[inline]
-    fn checkpoint_begins(self) {
+    fn checkpoint_begins(self, local: &Local) {
         self.has_run.set(true);
         if self.checkpoints.begins() {
-            self.checkpoints.from.set(sys::now());
+            self.checkpoints.from.set(self.look(0));
+            self.figures.borrow_mut().look(local, &EACH_CHECKPOINT);
         }
     }
 
     #[inline]
     fn checkpoint_ends(self) {
         if self.checkpoints.is_measuring() {
-            let took = sys::now() - self.checkpoints.from.get();
+            let took = self.look(0) - self.checkpoints.from.get();
             let weight = i64::from(self.checkpoints.measured());
             self.microtasks.set(self.microtasks.get() + took * weight);
         }
@@ -308,21 +330,15 @@ impl Observe for &Observer {
     #[inline]
     fn microtask_begins(self, phase: Phase) {
         self.begins(phase, None);
-        if phase == Phase::NextTicks {
-            let events = &self.samplers[phase as usize].events;
-            events.set(events.get() + 1);
-        }
-        if self.trace.is_on() {
-            self.microtask.set(sys::now());
+        let sampler = &self.samplers[phase as usize];
+        if sampler.begins() {
+            sampler.from.set(self.look(1));
         }
     }
 
     #[inline]
     fn microtask_ends(self, phase: Phase) {
-        if self.trace.is_on() {
-            let time = (self.microtask.get(), sys::now());
-            self.trace.callback(phase, self.shown.place(), time, self.stamp.get());
-        }
+        self.callback_ends(phase);
     }
 
     fn looked(self) {
@@ -360,14 +376,16 @@ impl Observer {
         figures.counts.phase_times[Phase::Microtasks as usize] += microtasks;
         figures.counts.phase_times[phase as usize] += passed - microtasks;
         drop(figures);
-        self.samplers[phase as usize].adapt(now);
+        for sampler in [phase, Phase::Microtasks, Phase::NextTicks] {
+            self.samplers[sampler as usize].adapt(now);
+        }
         self.checkpoints.adapt(now);
     }
 
     /// A callback that begins is measured.
     #[cold]
     fn measure(&self, local: &Local, phase: Phase) {
-        let now = sys::now();
+        let now = self.look(1);
         self.samplers[phase as usize].from.set(now);
         if phase == Phase::Timers {
             let clock = &local.shared.clock;
@@ -383,6 +401,7 @@ impl Observer {
         let sampler = &self.samplers[phase as usize];
         let time @ (from, to) = (sampler.from.get(), sys::now());
         sampler.measured();
+        self.mark.set((to, self.beat.get()));
         self.trace.callback(phase, self.shown.place(), time, self.stamp.get());
         self.figures.borrow_mut().record(RUN, to - from);
     }

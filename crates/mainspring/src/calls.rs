@@ -32,13 +32,17 @@ impl Cx {
     /// Calls a function of the embedder.
     pub(crate) fn call_hook(&self, hook: impl FnOnce()) {
         let before = self.0.phase.replace(Phase::Hook);
-        self.0.tell_phase(Phase::Hook);
+        #[cfg(feature = "metrics")]
+        let observed = self.0.observer().map(|observer| (observer, observer.hook_begins()));
         let caught = catch_unwind(AssertUnwindSafe(hook));
+        #[cfg(feature = "metrics")]
+        if let Some((observer, from)) = observed {
+            observer.hook_ends(before, from);
+        }
         if let Err(payload) = caught {
             self.uncaught(payload);
         }
         self.0.phase.set(before);
-        self.0.tell_phase(before);
     }
 
     pub(crate) fn report(&self, diagnostic: Diagnostic) {

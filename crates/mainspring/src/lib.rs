@@ -220,5 +220,10 @@ pub use why_alive::{Cause, Queue, Reason, WhyAlive};
 
 /// The pages of the book that need no other crate.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/src/async.md")]
-mod book {}
+mod book {
+    #[doc = include_str!("../../../docs/src/async.md")]
+    mod asynchronous {}
+    #[cfg(feature = "metrics")]
+    #[doc = include_str!("../../../docs/src/inside.md")]
+    mod inside {}
+}

@@ -158,15 +158,6 @@ impl Local {
         self.observer.as_deref()
     }
 
-    /// Says outside of a tick what is run now.
-    pub(crate) fn tell_phase(&self, phase: Phase) {
-        #[cfg(feature = "metrics")]
-        if let Some(observer) = self.observer() {
-            observer.calls(phase);
-        }
-        let _ = phase;
-    }
-
     /// How much is in a queue.
     pub(crate) fn depth(&self, queue: Queue) -> usize {
         let shared = &*self.shared;

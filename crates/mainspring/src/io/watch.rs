@@ -443,6 +443,7 @@ impl Cx {
     }
 
     #[track_caller]
+    #[expect(clippy::result_large_err, reason = "it is taken apart at once")]
     fn insert<H: Hold>(
         &self,
         fd: RawFd,

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::panic::Location;
 use std::sync::Arc;
+#[cfg(not(loom))]
+use std::time::Instant;
 
 use super::figures::{EACH_CHECKPOINT, EACH_TICK, Figures, LATENESS, RUN, TICK, WAIT};
 use super::report::{Edition, Report};
@@ -47,6 +49,8 @@ pub(crate) struct Observer {
     waited: Cell<i64>,
     /// The time of microtasks in the present phase, and whether there is anything to account for.
     microtasks: Cell<i64>,
+    /// The time of hooks, which is in no phase.
+    hooks: Cell<i64>,
     has_run: Cell<bool>,
     published: Cell<i64>,
     /// When, and after how many entries, the rate of what other threads hand over was looked at.
@@ -81,6 +85,7 @@ impl Observer {
             tick: Cell::new(now),
             waited: Cell::new(0),
             microtasks: Cell::new(0),
+            hooks: Cell::new(0),
             has_run: Cell::new(false),
             published: Cell::new(now),
             arrivals: Cell::new((now, 0)),
@@ -128,18 +133,35 @@ impl Observer {
         self.figures.borrow_mut().record(WAIT + queue as usize, stamp.before(now).cast_signed());
     }
 
-    /// A function of the embedder begins or ends.
-    pub(crate) fn calls(&self, phase: Phase) {
-        if phase == Phase::Hook {
-            self.begins(phase, None);
-        } else {
-            self.shown.set_phase(phase);
-        }
+    /// A function of the embedder is about to be called. Returns when that was.
+    pub(crate) fn hook_begins(&self) -> i64 {
+        self.begins(Phase::Hook, None);
+        self.samplers[Phase::Hook as usize].begins();
+        self.look(1)
+    }
+
+    /// It was called, in that phase, and had begun then.
+    pub(crate) fn hook_ends(&self, phase: Phase, from: i64) {
+        let to = sys::now();
+        self.mark.set((to, self.beat.get()));
+        self.shown.set_phase(phase);
+        self.trace.callback(Phase::Hook, None, (from, to), Stamp::default());
+        let mut figures = self.figures.borrow_mut();
+        figures.record(RUN, to - from);
+        figures.counts.phase_times[Phase::Hook as usize] += to - from;
+        drop(figures);
+        self.hooks.set(self.hooks.get() + to - from);
     }
 
     pub(crate) fn panicked(&self) {
         self.figures.borrow_mut().counts.panics += 1;
         self.mark("panic");
+    }
+
+    /// What the callback that runs has done, as it says itself.
+    #[cfg(not(loom))]
+    pub(crate) fn slice(&self, name: &'static str, began: Instant, ended: Instant) {
+        self.trace.slice(name, began, ended);
     }
 
     fn mark(&self, what: &'static str) {
@@ -183,9 +205,9 @@ impl Observer {
         let mut figures = self.figures.borrow_mut();
         figures.gather(local);
         let mut callbacks = self.samplers.each_ref().map(|sampler| sampler.events.get());
-        // Those of checkpoints are not told exactly.
+        // Those of checkpoints are not told exactly. Hooks are no callbacks.
         callbacks[Phase::Microtasks as usize] = 0;
-        let others: u64 = callbacks.iter().sum();
+        let others = callbacks.iter().sum::<u64>() - callbacks[Phase::Hook as usize];
         callbacks[Phase::Microtasks as usize] = local.ran.get().saturating_sub(others);
         figures.counts.phase_callbacks = callbacks;
         figures
@@ -215,6 +237,9 @@ impl Observer {
         let (since, before) = self.mark.replace((now, beat));
         if beat > before {
             self.figures.borrow_mut().record_stretch(beat - before, now - since);
+        }
+        if beginning > 0 {
+            self.trace.begins(now);
         }
         now
     }
@@ -349,6 +374,7 @@ impl Observe for &Observer {
 
     fn waits(self) {
         self.advance(false);
+        self.hooks.set(0);
     }
 
     fn blocks(self, local: &Local) {
@@ -368,7 +394,7 @@ impl Observer {
     #[cold]
     fn account(&self, phase: Phase) {
         let (from, now) = self.advance(false);
-        let passed = now - from;
+        let passed = (now - from - self.hooks.take()).max(0);
         self.trace.phase(phase, (from, now));
         // What was measured stands for what was not, so it can be more than there is.
         let microtasks = self.microtasks.get().min(passed);

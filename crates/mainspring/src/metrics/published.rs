@@ -37,7 +37,7 @@ impl Published {
     pub(crate) fn read<R>(&self, mut f: impl FnMut(&[AtomicU64]) -> R) -> R {
         loop {
             let before = self.number.load(Ordering::Acquire);
-            if before % 2 == 0 {
+            if before.is_multiple_of(2) {
                 let read = f(&self.words);
                 fence(Ordering::Acquire);
                 if self.number.load(Ordering::Relaxed) == before {

@@ -41,7 +41,7 @@ pub struct Latency {
 pub struct PhaseMetrics {
     /// How long it has run, all ticks together.
     pub time: Duration,
-    /// How many callbacks it has run.
+    /// How many callbacks it has run, or how many hooks.
     pub callbacks: u64,
 }
 
@@ -82,7 +82,7 @@ pub struct Metrics {
     pub uptime: Duration,
     /// Ticks.
     pub ticks: u64,
-    /// Callbacks of all kinds, microtasks among them.
+    /// Callbacks of all kinds, microtasks among them. Hooks are not.
     pub callbacks: u64,
     /// Callbacks per second in the last ten seconds, or since the loop was built.
     pub throughput: f64,
@@ -138,7 +138,8 @@ impl Metrics {
         if busy + idle == 0.0 { 0.0 } else { busy / (busy + idle) }
     }
 
-    /// What a phase has done. The microtasks of a checkpoint belong to [`Phase::Microtasks`], wherever it is.
+    /// What a phase has done. What a checkpoint runs belongs to [`Phase::Microtasks`], wherever it is; the time of next
+    /// ticks is in that of microtasks.
     #[must_use]
     pub fn phase(&self, phase: Phase) -> PhaseMetrics {
         self.phases[phase as usize]

@@ -1,6 +1,7 @@
 //! Who writes down what a loop does, if anybody does.
 
 use std::panic::Location;
+use std::time::Instant;
 
 use crate::Phase;
 use crate::builder::Config;
@@ -50,6 +51,13 @@ impl Trace {
         let _ = (phase, from, to);
     }
 
+    /// A callback begins.
+    pub(super) fn begins(&self, from: i64) {
+        #[cfg(not(loom))]
+        self.tell(|recorder| recorder.begins(from));
+        let _ = from;
+    }
+
     pub(super) fn callback(
         &self,
         phase: Phase,
@@ -66,6 +74,13 @@ impl Trace {
         #[cfg(not(loom))]
         self.tell(|recorder| recorder.sleep(from, to, submitted(woken, to)));
         let _ = (from, to, woken);
+    }
+
+    /// What the callback that runs has done.
+    pub(super) fn slice(&self, name: &'static str, began: Instant, ended: Instant) {
+        #[cfg(not(loom))]
+        self.tell(|recorder| recorder.part(name, began, ended));
+        let _ = (name, began, ended);
     }
 
     pub(super) fn mark(&self, name: &'static str, at: i64) {

@@ -186,8 +186,8 @@ where
             deliver(child, Err(reason.clone()));
         }
     });
-    let origin = || Origin { place: Place::caller().get(), name: type_name::<F>() };
-    let number = shared.is_observed().then(|| shared.errands.add(origin()));
+    let origin = Origin { place: Place::caller().get(), name: type_name::<F>() };
+    let number = shared.is_observed().then(|| shared.errands.add(origin));
     let promise_of = Some(promise.node().clone());
     let errand = Errand { promise: promise_of, algorithm, number, act: act::<T, E, F> };
     let failure = match signal.reason() {

@@ -211,6 +211,11 @@ impl Formatter {
                 self.instant(track.id, at, "mark", name);
                 self.text.extend(b"}");
             }
+            Record::Slice { name, .. } => {
+                let (from, to) = record.range();
+                self.slice(track.id, from, to, "slice", name);
+                self.text.extend(b"}");
+            }
         }
     }
 

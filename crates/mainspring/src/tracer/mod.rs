@@ -30,6 +30,7 @@
 //! | slice `tick`       | a tick, with its number                                                         |
 //! | slice, a phase     | a phase, in its tick                                                            |
 //! | slice, a place     | a callback, in its phase: where it was scheduled, and for how long it has waited |
+//! | slice, another name | what the program has [told](crate::Cx::trace_slice), in a callback             |
 //! | slice `sleep`      | the loop was blocked                                                            |
 //! | slice `submit`     | no time at all: a callback was handed over, from where a flow goes to its slice |
 //! | slice `wake`       | no time at all: a wake was sent, from where a flow goes to the end of the sleep |
@@ -40,6 +41,7 @@
 mod format;
 mod record;
 mod ring;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod text;

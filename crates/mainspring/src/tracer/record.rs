@@ -1,8 +1,10 @@
 //! What the loop's thread writes down.
 
 use std::panic::Location;
+use std::time::Instant;
 
 use super::ring::{self, Producer};
+use super::slice::Bounds;
 use super::{Tracer, thread_number};
 use crate::Phase;
 use crate::sync::thread;
@@ -56,6 +58,30 @@ pub(super) enum Record {
         name: &'static str,
         at: i64,
     },
+    /// Something that the program tells of, in a callback.
+    Slice {
+        took: Took,
+        name: &'static str,
+        to: i64,
+    },
+}
+
+/// Nanoseconds, for as many bytes as there are left: two years at the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Took([u8; 7]);
+
+impl Took {
+    const MAX: i64 = (1 << 56) - 1;
+
+    pub(super) fn new(nanos: i64) -> Self {
+        let [bytes @ .., _] = nanos.clamp(0, Self::MAX).to_le_bytes();
+        Self(bytes)
+    }
+
+    fn get(self) -> i64 {
+        let [a, b, c, d, e, f, g] = self.0;
+        i64::from_le_bytes([a, b, c, d, e, f, g, 0])
+    }
 }
 
 impl Record {
@@ -67,6 +93,7 @@ impl Record {
             | Self::Callback { from, to, .. }
             | Self::Sleep { from, to, .. } => (from, to),
             Self::Origin { at } | Self::Mark { at, .. } => (at, at),
+            Self::Slice { took, to, .. } => (to - took.get(), to),
         }
     }
 }
@@ -78,6 +105,7 @@ const _: () = assert!(size_of::<Record>() <= 32);
 pub(crate) struct Recorder {
     producer: Producer<Record>,
     tracer: Tracer,
+    bounds: Bounds,
 }
 
 impl Recorder {
@@ -86,12 +114,13 @@ impl Recorder {
         let (producer, consumer) = ring::ring();
         let name = name.map(Box::from).or_else(|| thread::current().name().map(Box::from));
         tracer.register(consumer, thread_number(), name);
-        Self { producer, tracer: tracer.clone() }
+        Self { producer, tracer: tracer.clone(), bounds: Bounds::new() }
     }
 
     /// A tick is over.
     #[inline]
     pub(crate) fn tick(&self, number: u64, from: i64, to: i64) {
+        self.bounds.pass(to);
         self.push(to, Record::Tick { number, from, to });
         self.tracer.stir();
     }
@@ -99,7 +128,14 @@ impl Recorder {
     /// A phase is over.
     #[inline]
     pub(crate) fn phase(&self, phase: Phase, from: i64, to: i64) {
+        self.bounds.pass(to);
         self.push(to, Record::Phase { phase, from, to });
+    }
+
+    /// A callback begins: of a phase, or a microtask, which may be in such a one.
+    #[inline]
+    pub(crate) fn begins(&self, from: i64) {
+        self.bounds.begin(from);
     }
 
     /// A callback has returned.
@@ -112,6 +148,7 @@ impl Recorder {
         to: i64,
         submitted: Option<Submitted>,
     ) {
+        self.bounds.end(from, to);
         let (mut thread, mut waited) = (0, 0);
         if let Some(submitted) = submitted {
             thread = submitted.thread;
@@ -132,6 +169,7 @@ impl Recorder {
     /// The loop has slept.
     #[inline]
     pub(crate) fn sleep(&self, from: i64, to: i64, woken: Option<Submitted>) {
+        self.bounds.pass(to);
         let (thread, woken_at) = woken.map_or((0, 0), |woken| (woken.thread, woken.at));
         self.push(to, Record::Sleep { thread, from, to, woken_at });
         self.tracer.stir();
@@ -141,6 +179,12 @@ impl Recorder {
     #[inline]
     pub(crate) fn mark(&self, name: &'static str, at: i64) {
         self.push(at, Record::Mark { name, at });
+    }
+
+    /// The program tells what it has done in the callback that runs.
+    pub(crate) fn part(&self, name: &'static str, began: Instant, ended: Instant) {
+        let (from, to) = self.bounds.fit(began, ended);
+        self.push(to, Record::Slice { took: Took::new(to - from), name, to });
     }
 
     #[inline]

@@ -47,8 +47,10 @@ pub(crate) struct Observer {
     /// When the present tick began, and how long it has waited.
     tick: Cell<i64>,
     waited: Cell<i64>,
-    /// The time of microtasks in the present phase, and whether there is anything to account for.
-    microtasks: Cell<i64>,
+    /// The time of next ticks and of microtasks in the present phase, and which of both the present checkpoint runs.
+    drained: [Cell<i64>; 2],
+    draining: Cell<Phase>,
+    /// Whether there is anything to account for.
     /// The time of hooks, which is in no phase.
     hooks: Cell<i64>,
     has_run: Cell<bool>,
@@ -84,7 +86,8 @@ impl Observer {
             timer_place: Cell::new(None),
             tick: Cell::new(now),
             waited: Cell::new(0),
-            microtasks: Cell::new(0),
+            drained: [Cell::new(0), Cell::new(0)],
+            draining: Cell::new(Phase::Microtasks),
             hooks: Cell::new(0),
             has_run: Cell::new(false),
             published: Cell::new(now),
@@ -136,7 +139,6 @@ impl Observer {
     /// A function of the embedder is about to be called. Returns when that was.
     pub(crate) fn hook_begins(&self) -> i64 {
         self.begins(Phase::Hook, None);
-        self.samplers[Phase::Hook as usize].begins();
         self.look(1)
     }
 
@@ -146,10 +148,7 @@ impl Observer {
         self.mark.set((to, self.beat.get()));
         self.shown.set_phase(phase);
         self.trace.callback(Phase::Hook, None, (from, to), Stamp::default());
-        let mut figures = self.figures.borrow_mut();
-        figures.record(RUN, to - from);
-        figures.counts.phase_times[Phase::Hook as usize] += to - from;
-        drop(figures);
+        self.figures.borrow_mut().counts.phase_times[Phase::Hook as usize] += to - from;
         self.hooks.set(self.hooks.get() + to - from);
     }
 
@@ -205,9 +204,9 @@ impl Observer {
         let mut figures = self.figures.borrow_mut();
         figures.gather(local);
         let mut callbacks = self.samplers.each_ref().map(|sampler| sampler.events.get());
-        // Those of checkpoints are not told exactly. Hooks are no callbacks.
+        // Those of checkpoints are not told exactly.
         callbacks[Phase::Microtasks as usize] = 0;
-        let others = callbacks.iter().sum::<u64>() - callbacks[Phase::Hook as usize];
+        let others: u64 = callbacks.iter().sum();
         callbacks[Phase::Microtasks as usize] = local.ran.get().saturating_sub(others);
         figures.counts.phase_callbacks = callbacks;
         figures
@@ -292,7 +291,6 @@ impl Observe for &Observer {
     #[inline]
     fn phase_begins(self) {
         self.has_run.set(false);
-        self.microtasks.set(0);
     }
 
     #[inline]
@@ -339,6 +337,7 @@ impl Observe for &Observer {
         self.has_run.set(true);
         if self.checkpoints.begins() {
             self.checkpoints.from.set(self.look(0));
+            self.draining.set(Phase::Microtasks);
             self.figures.borrow_mut().look(local, &EACH_CHECKPOINT);
         }
     }
@@ -346,15 +345,18 @@ impl Observe for &Observer {
     #[inline]
     fn checkpoint_ends(self) {
         if self.checkpoints.is_measuring() {
-            let took = self.look(0) - self.checkpoints.from.get();
-            let weight = i64::from(self.checkpoints.measured());
-            self.microtasks.set(self.microtasks.get() + took * weight);
+            self.drained_until(self.look(0));
+            self.checkpoints.measured();
         }
     }
 
     #[inline]
     fn microtask_begins(self, phase: Phase) {
         self.begins(phase, None);
+        if phase != self.draining.get() && self.checkpoints.is_measuring() {
+            self.drained_until(self.look(1));
+            self.draining.set(phase);
+        }
         let sampler = &self.samplers[phase as usize];
         if sampler.begins() {
             sampler.from.set(self.look(1));
@@ -367,8 +369,6 @@ impl Observe for &Observer {
     }
 
     fn looked(self) {
-        self.has_run.set(true);
-        self.microtasks.set(0);
         self.account(Phase::Io);
     }
 
@@ -397,15 +397,26 @@ impl Observer {
         let passed = (now - from - self.hooks.take()).max(0);
         self.trace.phase(phase, (from, now));
         // What was measured stands for what was not, so it can be more than there is.
-        let microtasks = self.microtasks.get().min(passed);
+        let [next_ticks, microtasks] = self.drained.each_ref().map(Cell::take);
+        let next_ticks = next_ticks.min(passed);
+        let microtasks = microtasks.min(passed - next_ticks);
         let mut figures = self.figures.borrow_mut();
+        figures.counts.phase_times[Phase::NextTicks as usize] += next_ticks;
         figures.counts.phase_times[Phase::Microtasks as usize] += microtasks;
-        figures.counts.phase_times[phase as usize] += passed - microtasks;
+        figures.counts.phase_times[phase as usize] += passed - next_ticks - microtasks;
         drop(figures);
         for sampler in [phase, Phase::Microtasks, Phase::NextTicks] {
             self.samplers[sampler as usize].adapt(now);
         }
         self.checkpoints.adapt(now);
+    }
+
+    /// A checkpoint that is measured has run callbacks of one kind until now.
+    #[cold]
+    fn drained_until(&self, now: i64) {
+        let drained = &self.drained[usize::from(self.draining.get() == Phase::Microtasks)];
+        let took = now - self.checkpoints.from.replace(now);
+        drained.set(drained.get() + took * i64::from(self.checkpoints.weight()));
     }
 
     /// A callback that begins is measured.

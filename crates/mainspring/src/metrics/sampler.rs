@@ -73,9 +73,13 @@ impl Sampler {
         self.left.get() == 0
     }
 
-    /// The present event was measured. Tells how many it stands for.
-    pub(super) fn measured(&self) -> u32 {
-        let weight = self.weight.get();
+    /// How many events the one stands for that is measured.
+    pub(super) fn weight(&self) -> u32 {
+        self.weight.get()
+    }
+
+    /// The present event was measured.
+    pub(super) fn measured(&self) {
         let stride = self.stride.get();
         let mut random = self.random.get();
         random ^= random << 13;
@@ -85,7 +89,6 @@ impl Sampler {
         let left = if stride == 1 { 1 } else { 1 + random % (2 * stride - 1) };
         self.left.set(left);
         self.weight.set(left);
-        weight
     }
 
     /// Adjusts the distance to the rate of events.

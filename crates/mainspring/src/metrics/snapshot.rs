@@ -41,7 +41,7 @@ pub struct Latency {
 pub struct PhaseMetrics {
     /// How long it has run, all ticks together.
     pub time: Duration,
-    /// How many callbacks it has run, or how many hooks.
+    /// How many callbacks it has run. Hooks are not counted.
     pub callbacks: u64,
 }
 
@@ -138,8 +138,8 @@ impl Metrics {
         if busy + idle == 0.0 { 0.0 } else { busy / (busy + idle) }
     }
 
-    /// What a phase has done. What a checkpoint runs belongs to [`Phase::Microtasks`], wherever it is; the time of next
-    /// ticks is in that of microtasks.
+    /// What a phase has done. What a checkpoint runs belongs to [`Phase::NextTicks`] and [`Phase::Microtasks`], wherever
+    /// it is.
     #[must_use]
     pub fn phase(&self, phase: Phase) -> PhaseMetrics {
         self.phases[phase as usize]

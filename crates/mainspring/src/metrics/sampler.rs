@@ -101,3 +101,82 @@ impl Sampler {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// The numbers of the events that are measured, of so many.
+    fn measured(sampler: &Sampler, events: u32) -> Vec<u32> {
+        let is_measured = |_: &u32| {
+            let begins = sampler.begins();
+            if begins {
+                sampler.measured();
+            }
+            begins
+        };
+        (0..events).filter(is_measured).collect()
+    }
+
+    // spec: MX-2
+    #[test]
+    fn what_is_rare_is_measured_each_time() {
+        let sampler = Sampler::new(1, false);
+        assert_eq!(measured(&sampler, 100).len(), 100);
+        sampler.adapt(SECOND);
+        assert_eq!(measured(&sampler, 40_000).len(), 40_000);
+        sampler.adapt(2 * SECOND);
+        assert_eq!(measured(&sampler, 10).len(), 10, "40,000 in a second are not too many");
+        assert_eq!(sampler.events.get(), 40_110);
+    }
+
+    // spec: MX-1, MX-2
+    #[test]
+    fn what_is_frequent_is_measured_50_000_times_a_second_at_random() {
+        let sampler = Sampler::new(1, false);
+        sampler.adapt(SECOND);
+        measured(&sampler, 5_000_000);
+        sampler.adapt(2 * SECOND);
+        let found = measured(&sampler, 5_000_000);
+        assert!((48_000..52_000).contains(&found.len()), "{}", found.len());
+        for period in [2, 3, 10, 64, 100] {
+            // Not in step with anything: each rest is as frequent as any other.
+            let mut rests = vec![0_u32; period];
+            found.iter().for_each(|event| rests[*event as usize % period] += 1);
+            let fair = found.len() as f64 / period as f64;
+            let spread = 6.0 * fair.sqrt();
+            assert!(rests.iter().all(|rest| (f64::from(*rest) - fair).abs() < spread), "{rests:?}");
+        }
+    }
+
+    // spec: MX-2
+    #[test]
+    fn a_sample_stands_for_those_since_the_one_before() {
+        let sampler = Sampler::new(7, false);
+        sampler.adapt(SECOND);
+        measured(&sampler, 10_000_000);
+        sampler.adapt(2 * SECOND);
+        measured(&sampler, 10_000);
+        let mut weight = 0;
+        let (mut events, mut last) = (0, 0);
+        for event in 1..=1_000_000_u32 {
+            if sampler.begins() {
+                weight += sampler.weight();
+                (events, last) = (event, sampler.weight());
+                sampler.measured();
+            }
+        }
+        assert!(weight.abs_diff(events) <= last.max(1_000), "{weight} for {events}");
+    }
+
+    // spec: MX-4
+    #[test]
+    fn for_a_trace_everything_is_measured() {
+        let sampler = Sampler::new(1, true);
+        measured(&sampler, 10_000_000);
+        sampler.adapt(SECOND);
+        assert_eq!(measured(&sampler, 1_000).len(), 1_000);
+    }
+}

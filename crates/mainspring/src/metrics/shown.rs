@@ -224,3 +224,21 @@ fn thread() -> u16 {
     #[cfg(loom)]
     0
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    // spec: MX-2
+    #[test]
+    fn a_stamp_tells_the_time_and_the_thread_across_the_end_of_its_range() {
+        let end = 1_i64 << 48;
+        for (then, now) in [(5, 5), (5, 1_000), (end - 1, end + 41), (7 * end + 3, 7 * end + 9)] {
+            let stamp = Stamp((then as u64) << 16 | 77);
+            assert_eq!(stamp.before(now), (now - then).unsigned_abs());
+            assert_eq!(stamp.thread(), 77);
+            assert!(stamp.is_set());
+        }
+        assert!(!Stamp::default().is_set());
+    }
+}

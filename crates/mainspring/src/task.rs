@@ -118,6 +118,7 @@ pub(crate) trait Run {
     fn run(self, cx: &Cx);
 
     /// Where it was scheduled, if it can tell that before it is run.
+    #[cfg_attr(not(feature = "metrics"), expect(dead_code, reason = "nobody is told"))]
     fn place(&self) -> Option<&'static Location<'static>> {
         None
     }

@@ -50,6 +50,7 @@ impl Futures {
 
     /// Whether there is one to poll.
     /// How many are not done.
+    #[cfg(feature = "metrics")]
     pub(crate) fn len(&self) -> usize {
         self.all.borrow().len()
     }

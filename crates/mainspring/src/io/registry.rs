@@ -36,11 +36,13 @@ impl Io {
         self.registered.load(Ordering::Relaxed) != 0
     }
 
-    /// How many can cause a callback that the loop is to wait for.
+    /// How many are registered.
+    #[cfg(feature = "metrics")]
     pub(crate) fn registered(&self) -> usize {
         self.registered.load(Ordering::Relaxed)
     }
 
+    /// How many can cause a callback that the loop is to wait for.
     pub(crate) fn referenced(&self) -> usize {
         // Acquire: the partner is the Release in `count`. What was queued before the last one was removed is
         // found.

@@ -443,7 +443,10 @@ impl Cx {
     }
 
     #[track_caller]
-    #[expect(clippy::result_large_err, reason = "it is taken apart at once")]
+    #[cfg_attr(
+        feature = "metrics",
+        expect(clippy::result_large_err, reason = "it is taken apart at once")
+    )]
     fn insert<H: Hold>(
         &self,
         fd: RawFd,

@@ -319,7 +319,11 @@ impl Observe for &Observer {
             self.spans.phase_begins(phase);
         }
         self.has_run.set(true);
-        self.begins(phase, self.timer_place.take().or_else(|| callback.place()));
+        let place = match phase {
+            Phase::Timers => self.timer_place.take(),
+            _ => callback.place(),
+        };
+        self.begins(phase, place);
         if self.samplers[phase as usize].begins() {
             self.measure(local, phase);
         }

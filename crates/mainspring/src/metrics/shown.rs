@@ -5,6 +5,8 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossbeam_utils::CachePadded;
+
 use super::published::Published;
 use super::report::Report;
 use super::snapshot::Metrics;
@@ -39,16 +41,23 @@ impl Activity {
     }
 }
 
-/// See the [module documentation](self). Unless it says otherwise, a field is written by the loop's thread only.
+/// What the loop does now. Written by its thread, at every callback.
 #[derive(Debug)]
-pub(crate) struct Shown {
+struct Present {
     /// Goes up with every callback that begins.
     beat: AtomicU64,
     /// Where that callback was scheduled; null if it is not known.
     place: AtomicPtr<Location<'static>>,
     phase: AtomicU8,
     activity: AtomicU8,
-    /// Of the numbers of those that are queued, the bits that must be zero for the time to be noted.
+}
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub(crate) struct Shown {
+    /// In cache lines of its own, as producers look at the rest.
+    present: CachePadded<Present>,
+    /// Written by the loop, about once a millisecond: of the numbers of those that are queued, the bits that must be zero for the time to be noted.
     pub(super) mask: AtomicU32,
     /// Written by whoever is refused.
     pub(crate) refusals: AtomicU64,
@@ -66,10 +75,12 @@ pub(crate) struct Shown {
 impl Shown {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
-            beat: AtomicU64::new(0),
-            place: AtomicPtr::new(ptr::null_mut()),
-            phase: AtomicU8::new(Phase::External as u8),
-            activity: AtomicU8::new(Activity::Away as u8),
+            present: CachePadded::new(Present {
+                beat: AtomicU64::new(0),
+                place: AtomicPtr::new(ptr::null_mut()),
+                phase: AtomicU8::new(Phase::External as u8),
+                activity: AtomicU8::new(Activity::Away as u8),
+            }),
             mask: AtomicU32::new(0),
             refusals: AtomicU64::new(0),
             stalls: AtomicU64::new(0),
@@ -88,37 +99,37 @@ impl Shown {
         place: Option<&'static Location<'static>>,
         beat: u64,
     ) {
-        self.phase.store(phase as u8, Ordering::Relaxed);
+        self.present.phase.store(phase as u8, Ordering::Relaxed);
         self.set_place(place);
-        self.beat.store(beat, Ordering::Relaxed);
+        self.present.beat.store(beat, Ordering::Relaxed);
     }
 
     /// The place of the callback that has begun is known.
     #[inline]
     pub(super) fn set_place(&self, place: Option<&'static Location<'static>>) {
         let place = place.map_or(ptr::null(), ptr::from_ref);
-        self.place.store(place.cast_mut(), Ordering::Relaxed);
+        self.present.place.store(place.cast_mut(), Ordering::Relaxed);
     }
 
     pub(crate) fn place(&self) -> Option<&'static Location<'static>> {
         // SAFETY: null, or made of a reference that lives for ever.
-        unsafe { self.place.load(Ordering::Relaxed).as_ref() }
+        unsafe { self.present.place.load(Ordering::Relaxed).as_ref() }
     }
 
     pub(crate) fn phase(&self) -> Phase {
-        Phase::ALL[usize::from(self.phase.load(Ordering::Relaxed))]
+        Phase::ALL[usize::from(self.present.phase.load(Ordering::Relaxed))]
     }
 
     pub(super) fn set_phase(&self, phase: Phase) {
-        self.phase.store(phase as u8, Ordering::Relaxed);
+        self.present.phase.store(phase as u8, Ordering::Relaxed);
     }
 
     pub(crate) fn activity(&self) -> Activity {
-        Activity::from_number(self.activity.load(Ordering::Relaxed).into())
+        Activity::from_number(self.present.activity.load(Ordering::Relaxed).into())
     }
 
     pub(super) fn set_activity(&self, activity: Activity) {
-        self.activity.store(activity as u8, Ordering::Relaxed);
+        self.present.activity.store(activity as u8, Ordering::Relaxed);
         if let Some(watchdog) = &self.watchdog
             && activity == Activity::Busy
         {
@@ -128,7 +139,7 @@ impl Shown {
 
     /// The number of the callback that runs, or ran last. None if the loop is not busy.
     pub(crate) fn beat(&self) -> Option<u64> {
-        (self.activity() == Activity::Busy).then(|| self.beat.load(Ordering::Relaxed))
+        (self.activity() == Activity::Busy).then(|| self.present.beat.load(Ordering::Relaxed))
     }
 
     /// What the loop has published, continued until now.

@@ -163,7 +163,7 @@ impl WhyAlive {
 /// As [`mainspring::Reason`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// `timer`, `descriptor`, `job`, `future`, `guard` or `queue`.
+    /// `timer`, `descriptor`, `job`, `future`, `guard`, `queue`, `pending` or `other`.
     pub kind: String,
     /// For people.
     pub text: String,
@@ -268,6 +268,7 @@ impl From<&mainspring::Reason> for Reason {
             Cause::Future => "future",
             Cause::KeepAlive => "guard",
             Cause::Queued { .. } => "queue",
+            Cause::Pending { .. } => "pending",
             _ => "other",
         };
         Self {

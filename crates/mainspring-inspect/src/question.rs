@@ -34,9 +34,10 @@ struct Task(Arc<Mutex<Slot>>);
 impl Task {
     fn answer(&self, why: &WhyAlive) {
         let kept = why.reasons.iter().take(model::WhyAlive::KEPT);
+        let left = why.reasons.len().saturating_sub(model::WhyAlive::KEPT) + why.more;
         let why = model::WhyAlive {
             reasons: kept.map(model::Reason::from).collect(),
-            more: why.reasons.len().saturating_sub(model::WhyAlive::KEPT) as u64,
+            more: left as u64,
             age: None,
             unanswered: None,
         };
@@ -68,7 +69,10 @@ impl Question {
         }
         let task = Task(self.0.clone());
         // A loop that has terminated drops it, which closes the question.
-        drop(handle.submit_internal(move |cx| task.answer(&cx.why_alive())));
+        drop(
+            handle
+                .submit_internal(move |cx| task.answer(&cx.why_alive_up_to(model::WhyAlive::KEPT))),
+        );
     }
 
     /// Waits until the question that is open, if there is one, was answered, but not for longer than `patience` since

@@ -73,7 +73,7 @@ impl<O: Observe> Tick<'_, O> {
             local.ran.set(local.ran.get() + 1);
             self.observe.microtask_begins(phase);
             task.run(self.cx);
-            self.observe.microtask_ends(phase);
+            self.observe.microtask_ends(local, phase);
         }
     }
 }

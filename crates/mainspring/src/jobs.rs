@@ -301,7 +301,7 @@ impl<O: Observe> Tick<'_, O> {
             } else {
                 return;
             }
-            self.observe.microtask_ends(Phase::Microtasks);
+            self.observe.microtask_ends(local, Phase::Microtasks);
         }
     }
 

@@ -52,11 +52,11 @@ pub(crate) trait Observe: Copy {
     /// And it is this one.
     fn timer_is(self, task: &mut TimerTask);
     fn callback_begins(self, local: &Local, phase: Phase, callback: &impl Run);
-    fn callback_ends(self, phase: Phase);
+    fn callback_ends(self, local: &Local, phase: Phase);
     fn checkpoint_begins(self, local: &Local);
     fn checkpoint_ends(self);
     fn microtask_begins(self, phase: Phase);
-    fn microtask_ends(self, phase: Phase);
+    fn microtask_ends(self, local: &Local, phase: Phase);
     /// The loop has looked for descriptors that are ready.
     fn looked(self);
     /// The loop begins to wait for something to do.
@@ -85,7 +85,7 @@ impl Observe for () {
     #[inline(always)]
     fn callback_begins(self, _: &Local, _: Phase, _: &impl Run) {}
     #[inline(always)]
-    fn callback_ends(self, _: Phase) {}
+    fn callback_ends(self, _: &Local, _: Phase) {}
     #[inline(always)]
     fn checkpoint_begins(self, _: &Local) {}
     #[inline(always)]
@@ -93,7 +93,7 @@ impl Observe for () {
     #[inline(always)]
     fn microtask_begins(self, _: Phase) {}
     #[inline(always)]
-    fn microtask_ends(self, _: Phase) {}
+    fn microtask_ends(self, _: &Local, _: Phase) {}
     #[inline(always)]
     fn looked(self) {}
     #[inline(always)]

@@ -144,7 +144,7 @@ impl Shared {
     {
         match inbox.push(task, SendTask::new, |task| self.observed_task(inbox, task, place)) {
             Ok(()) => {
-                self.sleep.notify();
+                self.sleep.notify_of_entry();
                 if self.sleep.state.is_ending() {
                     self.workers.stir();
                 }

@@ -199,7 +199,12 @@ impl Cx {
         let local = &*self.0;
         let shared = &*local.shared;
         let is_over = || shared.workers.busy() < busy || !self.is_drained() || !local.may_go_on();
-        shared.workers.wait(is_over, || shared.patience());
+        observed!(self, |observe| {
+            observe.waits();
+            observe.blocks(local);
+            shared.workers.wait(is_over, || shared.patience());
+            observe.goes_on(local);
+        });
     }
 }
 

@@ -51,8 +51,9 @@ pub(crate) struct Sleep {
     pub(crate) state: StateWord,
     parker: Parker,
     source: RwLock<Source>,
-    /// Signals that were sent.
+    /// Signals that were sent, and those of them that were for an entry of a queue.
     signals: AtomicU64,
+    signals_for_entries: AtomicU64,
     /// When the last one was sent and by whom, if that is noted.
     #[cfg(feature = "metrics")]
     pub(crate) last_signal: LastSignal,
@@ -67,6 +68,7 @@ impl Sleep {
             parker: Parker::new(),
             source: RwLock::new(Source::Missing),
             signals: AtomicU64::new(0),
+            signals_for_entries: AtomicU64::new(0),
             #[cfg(feature = "metrics")]
             last_signal: LastSignal::default(),
             probes: Probes::new(),
@@ -141,10 +143,23 @@ impl Sleep {
     /// Ends the present sleep, if there is one. To be called after the work was made visible.
     #[inline]
     pub(crate) fn notify(&self) {
+        self.notify_and(|| ());
+    }
+
+    /// [`notify`](Self::notify) after an entry was put into a queue.
+    #[inline]
+    pub(crate) fn notify_of_entry(&self) {
+        self.notify_and(|| _ = self.signals_for_entries.fetch_add(1, Ordering::Relaxed));
+    }
+
+    /// Also does something if there is a signal to be sent.
+    #[inline]
+    fn notify_and(&self, claimed: impl FnOnce()) {
         // Partner: the fence in `sleep`.
         fence(Ordering::SeqCst);
         self.probes.reach(Point::ProducerFenced);
         if let Some(via) = self.state.notify() {
+            claimed();
             self.signal(via);
         }
     }
@@ -161,6 +176,12 @@ impl Sleep {
     #[cfg(feature = "metrics")]
     pub(crate) fn signals(&self) -> u64 {
         self.signals.load(Ordering::Relaxed)
+    }
+
+    /// How many of them were for an entry of a queue.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn signals_for_entries(&self) -> u64 {
+        self.signals_for_entries.load(Ordering::Relaxed)
     }
 
     /// Begins the termination of the loop, and ends its sleep.

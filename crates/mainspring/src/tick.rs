@@ -218,10 +218,10 @@ impl<O: Observe> Tick<'_, O> {
                 local.checkpoint.set(ran);
                 self.observe.callback_begins(local, phase, &task);
                 task.run(self.cx);
-                self.observe.callback_ends(phase);
+                self.observe.callback_ends(local, phase);
             }
         })) {
-            self.observe.callback_ends(phase);
+            self.observe.callback_ends(local, phase);
             self.cx.uncaught(payload);
         }
         self.observe.phase_ends(phase);

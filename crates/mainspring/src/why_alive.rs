@@ -6,6 +6,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use crate::place::Origin;
+use crate::timer::Referenced;
 use crate::{Cx, Interest, TimerId};
 
 /// A queue of a loop.
@@ -81,6 +82,8 @@ impl fmt::Display for Queue {
 pub struct WhyAlive {
     /// Each by itself. Without any, the loop is idle.
     pub reasons: Vec<Reason>,
+    /// How many more there are, if not all were [asked for](crate::Cx::why_alive_up_to).
+    pub more: usize,
 }
 
 /// One thing that keeps a loop from becoming idle.
@@ -121,6 +124,11 @@ pub enum Cause {
     Future,
     /// A [guard](crate::Handle::keep_alive).
     KeepAlive,
+    /// Something that the loop will do in its next tick.
+    Pending {
+        /// What.
+        what: &'static str,
+    },
     /// Callbacks that are queued.
     Queued {
         /// Where.
@@ -156,7 +164,10 @@ impl fmt::Display for WhyAlive {
                 write!(f, "\nand {} more of this kind", of_kind - SHOWN)?;
             }
         }
-        Ok(())
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more"),
+        }
     }
 }
 
@@ -169,7 +180,7 @@ impl fmt::Display for Reason {
             Cause::Job => "given",
             Cause::Future => "spawned",
             Cause::KeepAlive => "taken",
-            Cause::Queued { .. } => "queued",
+            Cause::Pending { .. } | Cause::Queued { .. } => "queued",
         };
         match (self.place, self.name) {
             (Some(place), _) => write!(f, ", {verb} at {place}"),
@@ -218,6 +229,7 @@ impl fmt::Display for Cause {
             Self::Job => f.write_str("a function on a worker"),
             Self::Future => f.write_str("a future that is not done"),
             Self::KeepAlive => f.write_str("a guard"),
+            Self::Pending { what } => f.write_str(what),
             Self::Queued { queue, count: 1 } => write!(f, "one entry in the queue `{queue}`"),
             Self::Queued { queue, count } => write!(f, "{count} entries in the queue `{queue}`"),
         }
@@ -238,44 +250,120 @@ impl Cx {
     /// ```
     #[must_use]
     pub fn why_alive(&self) -> WhyAlive {
+        self.why_alive_up_to(usize::MAX)
+    }
+
+    /// Like [`why_alive`](Self::why_alive), with so many timers, so many descriptors, and so on, at the most, whichever are
+    /// found first. The others are counted. A loop with a million timers takes a while to list them all.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// for _ in 0..1_000 {
+    ///     event_loop.cx().set_timeout(Duration::from_secs(60), |_| ())?;
+    /// }
+    /// let why = event_loop.cx().why_alive_up_to(10);
+    /// assert_eq!((why.reasons.len(), why.more), (10, 990));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn why_alive_up_to(&self, limit: usize) -> WhyAlive {
+        let mut found = Found { limit, why: WhyAlive::default() };
+        self.find_timers(&mut found);
+        self.find_descriptors(&mut found);
+        self.find_jobs(&mut found);
+        self.find_futures(&mut found);
+        self.find_guards(&mut found);
+        self.find_queued(&mut found);
+        found.why
+    }
+
+    fn find_timers(&self, found: &mut Found) {
+        let local = &*self.0;
+        let remote = &local.shared.timers;
+        local.timers.accept(remote);
+        let now = local.shared.clock.read();
+        let mut timers = local.timers.referenced(found.limit);
+        timers.sort_by_key(|timer| (timer.deadline, timer.id.get()));
+        let all = local.timers.count_referenced(remote);
+        let reasons = timers.into_iter().map(|Referenced { id, deadline, repeats, origin }| {
+            let left = u64::try_from(deadline.saturating_sub(now)).unwrap_or(0);
+            (Cause::Timer { id, due_in: Duration::from_nanos(left), repeats }, origin)
+        });
+        found.add(all, reasons);
+    }
+
+    fn find_descriptors(&self, found: &mut Found) {
+        let (descriptors, all) = self.0.shared.referenced_descriptors(found.limit);
+        let reasons = descriptors.into_iter().map(|(fd, interest, place)| {
+            (Cause::Descriptor { fd, interest }, Origin { place, name: "" })
+        });
+        found.add(all, reasons);
+    }
+
+    fn find_jobs(&self, found: &mut Found) {
+        let shared = &*self.0.shared;
+        let errands = shared.errands.all();
+        let all = shared.workers.busy().max(errands.len());
+        // Of a loop that is not observed only their number is known.
+        let unknown = iter::repeat_n(Origin::default(), all - errands.len());
+        found.add(all, errands.into_iter().chain(unknown).map(|origin| (Cause::Job, origin)));
+    }
+
+    fn find_futures(&self, found: &mut Found) {
+        let futures = self.0.futures.referenced(found.limit);
+        let all = self.0.futures.count_referenced();
+        found.add(all, futures.into_iter().map(|origin| (Cause::Future, origin)));
+    }
+
+    fn find_guards(&self, found: &mut Found) {
+        let guards = self.0.shared.guards.all();
+        found.add(guards.len(), guards.into_iter().map(|origin| (Cause::KeepAlive, origin)));
+    }
+
+    fn find_queued(&self, found: &mut Found) {
         let local = &*self.0;
         let shared = &*local.shared;
-        let mut reasons = Vec::new();
-        let mut add = |cause, Origin { place, name }: Origin| {
-            let name = Some(name).filter(|name| !name.is_empty());
-            reasons.push(Reason { cause, place, name });
-        };
-        let now = shared.clock.read();
-        let mut timers = Vec::new();
-        local.timers.accept(&shared.timers);
-        local.timers.each_referenced(|id, deadline, repeats, origin| {
-            timers.push((deadline, id, repeats, origin));
+        let queued = Queue::ALL.into_iter().filter_map(|queue| {
+            let count = match queue {
+                // The others do not keep the loop alive.
+                Queue::Immediates => local.immediates.referenced(),
+                _ => local.depth(queue),
+            };
+            (count > 0).then_some(Cause::Queued { queue, count })
         });
-        timers.sort_by_key(|(deadline, id, ..)| (*deadline, id.get()));
-        for (deadline, id, repeats, origin) in timers {
-            let left = u64::try_from(deadline.saturating_sub(now)).unwrap_or(0);
-            add(Cause::Timer { id, due_in: Duration::from_nanos(left), repeats }, origin);
+        let pending = [
+            (shared.is_woken(), "a tick that was asked for"),
+            (!local.rejections.is_empty(), "rejections that nobody has handled, to be reported"),
+            (local.jobs.is_pending(), "jobs of a script engine"),
+            (local.watchers.has_events(), "events of descriptors"),
+            (shared.io.has_left(), "descriptors that were removed, to be let go of"),
+        ];
+        let pending = pending.into_iter().filter(|(is_so, _)| *is_so);
+        let pending = pending.map(|(_, what)| Cause::Pending { what });
+        for cause in queued.chain(pending) {
+            found.add(1, iter::once((cause, Origin::default())));
         }
-        for (fd, interest, place) in shared.referenced_descriptors() {
-            add(Cause::Descriptor { fd, interest }, Origin { place, name: "" });
-        }
-        let errands = shared.errands.all();
-        let unknown = shared.workers.busy().saturating_sub(errands.len());
-        for origin in errands.into_iter().chain(iter::repeat_n(Origin::default(), unknown)) {
-            add(Cause::Job, origin);
-        }
-        for origin in local.futures.referenced() {
-            add(Cause::Future, origin);
-        }
-        for origin in shared.guards.all() {
-            add(Cause::KeepAlive, origin);
-        }
-        for queue in Queue::ALL {
-            let count = local.depth(queue);
-            if count > 0 {
-                add(Cause::Queued { queue, count }, Origin::default());
-            }
-        }
-        WhyAlive { reasons }
+    }
+}
+
+/// What was found so far.
+struct Found {
+    /// Reasons of a kind, at the most.
+    limit: usize,
+    why: WhyAlive,
+}
+
+impl Found {
+    /// Adds reasons of one kind, of which there are so many.
+    fn add(&mut self, all: usize, reasons: impl Iterator<Item = (Cause, Origin)>) {
+        let before = self.why.reasons.len();
+        let reasons = reasons.take(self.limit).map(|(cause, Origin { place, name })| {
+            let name = Some(name).filter(|name| !name.is_empty());
+            Reason { cause, place, name }
+        });
+        self.why.reasons.extend(reasons);
+        self.why.more += all.saturating_sub(self.why.reasons.len() - before);
     }
 }

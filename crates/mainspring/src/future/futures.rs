@@ -44,6 +44,11 @@ impl Futures {
     }
 
     /// Whether one of them keeps the loop alive.
+    /// How many keep the loop alive.
+    pub(crate) fn count_referenced(&self) -> usize {
+        self.referenced.get()
+    }
+
     pub(crate) fn is_referenced(&self) -> bool {
         self.referenced.get() != 0
     }
@@ -55,12 +60,12 @@ impl Futures {
         self.all.borrow().len()
     }
 
-    /// Where each comes from that keeps the loop alive.
-    pub(crate) fn referenced(&self) -> Vec<Origin> {
+    /// Where those come from that keep the loop alive, so many at the most.
+    pub(crate) fn referenced(&self, limit: usize) -> Vec<Origin> {
         let all = self.all.borrow();
         // SAFETY: what is listed is not freed.
         let headers = all.iter().map(|(_, task)| unsafe { task.header() });
-        headers.filter(|header| header.has(REFERENCED)).map(Header::origin).collect()
+        headers.filter(|header| header.has(REFERENCED)).map(Header::origin).take(limit).collect()
     }
 
     #[inline]

@@ -16,6 +16,9 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::sys::Poller;
 use crate::{Error, FastPathMode, Interest};
 
+/// A descriptor, what it is watched for, and where it was registered.
+pub(crate) type Descriptor = (RawFd, Interest, Option<&'static Location<'static>>);
+
 /// What a loop shares with its handles about descriptors.
 #[derive(Default)]
 pub(crate) struct Io {
@@ -397,21 +400,19 @@ impl Shared {
         Ok(())
     }
 
-    /// The descriptors that keep the loop alive, with their interests and where they were registered. For the loop's
-    /// thread.
-    pub(crate) fn referenced_descriptors(
-        &self,
-    ) -> Vec<(RawFd, Interest, Option<&'static Location<'static>>)> {
+    /// The descriptors that keep the loop alive, so many at the most, with their interests and where they were registered; and
+    /// how many there are. For the loop's thread.
+    pub(crate) fn referenced_descriptors(&self, limit: usize) -> (Vec<Descriptor>, usize) {
         let table = self.io.lock();
-        let mut found: Vec<_> = table.all().into_iter().collect();
-        found.sort_unstable_by_key(|(fd, _)| *fd);
-        let live = found.into_iter().filter_map(|(fd, token)| {
+        let live = table.all().into_iter().filter_map(|(fd, token)| {
             let (slot, word) = table.live(token)?;
             // SAFETY: this is the loop's thread.
             let (_, dispatch) = unsafe { slot.get() }?;
             word.keeps_alive().then(|| (fd, word.interest(), dispatch.place()))
         });
-        live.collect()
+        let mut found: Vec<_> = live.take(limit).collect();
+        found.sort_unstable_by_key(|(fd, ..)| *fd);
+        (found, self.io.referenced())
     }
 
     /// Accepts no more registrations. Those that are there are dropped by the loop's thread.

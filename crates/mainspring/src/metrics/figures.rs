@@ -25,6 +25,8 @@ pub(super) const EACH_TICK: [Queue; 5] =
 pub(super) const EACH_CHECKPOINT: [Queue; 2] = [Queue::Microtasks, Queue::NextTicks];
 
 /// Numbers. Durations are in nanoseconds.
+///
+/// The first two are published more often than the rest.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) busy: i64,
@@ -39,6 +41,8 @@ pub(super) struct Counts {
     pub(super) futures: u64,
     pub(super) jobs: u64,
     pub(super) wakes_issued: u64,
+    /// Those of them that were for an entry that was handed over.
+    pub(super) wakes_for_entries: u64,
     pub(super) handed_over: u64,
     pub(super) budget_breaches: u64,
     pub(super) overloads: u64,
@@ -47,7 +51,7 @@ pub(super) struct Counts {
 
 words!(Counts:
     busy, idle, ticks, callbacks, phase_times, phase_callbacks, depths, timers, fds, futures, jobs,
-    wakes_issued, handed_over, budget_breaches, overloads, panics,
+    wakes_issued, wakes_for_entries, handed_over, budget_breaches, overloads, panics,
 );
 
 /// All figures.
@@ -117,6 +121,8 @@ impl Figures {
         counts.futures = local.futures.len() as u64;
         counts.jobs = shared.workers.busy() as u64;
         counts.wakes_issued = shared.sleep.signals();
+        // In this order: what was handed over before it woke the loop is counted.
+        counts.wakes_for_entries = shared.sleep.signals_for_entries();
         counts.handed_over = shared.handed_over();
     }
 }

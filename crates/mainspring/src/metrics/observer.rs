@@ -181,6 +181,9 @@ impl Observer {
 
     /// The call that drives the loop ends.
     pub(crate) fn leaves(&self, local: &Local) {
+        // A panic may have left a tick, and what is open in it.
+        #[cfg(feature = "spans")]
+        self.spans.tick_ends();
         self.advance(false);
         self.publish(local, Activity::Away);
     }
@@ -196,7 +199,14 @@ impl Observer {
     /// What is known at this moment.
     pub(crate) fn metrics(&self, local: &Local) -> Metrics {
         let activity = if local.driven.get() { Activity::Busy } else { Activity::Away };
-        self.shown.complete(&Report::of(&self.gather(local), activity), activity)
+        self.shown.complete(&Report::of(&self.gather(local), activity))
+    }
+
+    /// The loop does something else from the time on that is accounted for.
+    fn becomes(&self, activity: Activity) {
+        let figures = &mut *self.figures.borrow_mut();
+        Edition::publish_change(&self.shown.published, figures, activity);
+        self.shown.set_activity(activity);
     }
 
     /// Takes in what is counted elsewhere.
@@ -246,6 +256,7 @@ impl Observer {
     /// Accounts for the time since the time that is accounted for. Returns the time before and now.
     fn advance(&self, is_idle: bool) -> (i64, i64) {
         let now = self.look(0);
+        self.hooks.set(0);
         let passed = self.figures.borrow_mut().advance(now, is_idle);
         (now - passed, now)
     }
@@ -257,35 +268,39 @@ impl Observe for &Observer {
         self.mark.set((now, self.beat.get()));
         // What was before was not the loop's time.
         self.figures.borrow_mut().last = now;
-        self.shown.set_activity(Activity::Busy);
+        self.becomes(Activity::Busy);
     }
 
     fn tick_begins(self, local: &Local) {
+        // The watchdog is to see that the loop gets on, also if it runs nothing.
+        let (since, ended) = self.mark.get();
+        self.mark.set((since, ended + 1));
+        self.begins(local.phase.get(), None);
         let mut figures = self.figures.borrow_mut();
         self.tick.set(figures.last);
         self.waited.set(0);
         figures.look(local, &EACH_TICK);
         #[cfg(feature = "spans")]
-        self.spans.tick_begins(figures.counts.ticks);
+        {
+            let number = figures.counts.ticks;
+            drop(figures);
+            self.spans.tick_begins(number);
+        }
     }
 
     fn tick_ends(self, local: &Local) {
+        #[cfg(feature = "spans")]
+        self.spans.tick_ends();
         let (_, now) = self.advance(false);
         {
             let mut figures = self.figures.borrow_mut();
-            #[cfg(feature = "spans")]
-            self.spans.tick_ends();
             self.trace.tick(figures.counts.ticks, (self.tick.get(), now));
             figures.counts.ticks += 1;
             let took = now - self.tick.get() - self.waited.get();
             figures.record(TICK, took);
             figures.count(now, local.ran.get());
         }
-        if now - self.published.get() >= STALE {
-            self.queued.adapt(now);
-            self.adapt_to_arrivals(local, now);
-            self.publish(local, Activity::Busy);
-        }
+        self.publish_now_and_then(local, now);
     }
 
     #[inline]
@@ -330,9 +345,9 @@ impl Observe for &Observer {
     }
 
     #[inline]
-    fn callback_ends(self, phase: Phase) {
+    fn callback_ends(self, local: &Local, phase: Phase) {
         if self.samplers[phase as usize].is_measuring() {
-            self.measured(phase);
+            self.measured(local, phase);
         }
     }
 
@@ -368,8 +383,8 @@ impl Observe for &Observer {
     }
 
     #[inline]
-    fn microtask_ends(self, phase: Phase) {
-        self.callback_ends(phase);
+    fn microtask_ends(self, local: &Local, phase: Phase) {
+        self.callback_ends(local, phase);
     }
 
     fn looked(self) {
@@ -378,7 +393,7 @@ impl Observe for &Observer {
 
     fn waits(self) {
         self.advance(false);
-        self.hooks.set(0);
+        self.becomes(Activity::Idle);
     }
 
     fn blocks(self, local: &Local) {
@@ -389,7 +404,7 @@ impl Observe for &Observer {
         let (from, to) = self.advance(true);
         self.trace.sleep((from, to), local.shared.sleep.last_signal.take());
         self.waited.set(self.waited.get() + to - from);
-        self.shown.set_activity(Activity::Busy);
+        self.becomes(Activity::Busy);
     }
 }
 
@@ -397,8 +412,9 @@ impl Observer {
     /// A phase has run something, and ends.
     #[cold]
     fn account(&self, phase: Phase) {
+        let hooks = self.hooks.take();
         let (from, now) = self.advance(false);
-        let passed = (now - from - self.hooks.take()).max(0);
+        let passed = (now - from - hooks).max(0);
         self.trace.phase(phase, (from, now));
         // What was measured stands for what was not, so it can be more than there is.
         let [next_ticks, microtasks] = self.drained.each_ref().map(Cell::take);
@@ -438,13 +454,24 @@ impl Observer {
 
     /// A callback that was measured has ended.
     #[cold]
-    fn measured(&self, phase: Phase) {
+    fn measured(&self, local: &Local, phase: Phase) {
         let sampler = &self.samplers[phase as usize];
         let time @ (from, to) = (sampler.from.get(), sys::now());
         sampler.measured();
         self.mark.set((to, self.beat.get()));
         self.trace.callback(phase, self.shown.place(), time, self.stamp.get());
         self.figures.borrow_mut().record(RUN, to - from);
+        self.publish_now_and_then(local, to);
+    }
+
+    /// Lets others see what is known, if it is a while since they could. A tick may take long.
+    fn publish_now_and_then(&self, local: &Local, now: i64) {
+        if now - self.published.get() >= STALE {
+            self.queued.adapt(now);
+            self.adapt_to_arrivals(local, now);
+            self.publish(local, Activity::Busy);
+            self.published.set(now);
+        }
     }
 
     /// Bounds the number of times that other threads note.

@@ -56,16 +56,14 @@ impl Report {
     }
 
     /// The metrics of a later moment, until which the loop has done what it did.
-    pub(super) fn metrics(&self, now: i64, activity: Activity) -> Metrics {
+    pub(super) fn metrics(&self, now: i64) -> Metrics {
         let time = |nanoseconds: i64| Duration::from_nanos(nanoseconds.max(0).unsigned_abs());
         let Counts { mut busy, mut idle, .. } = self.counts;
-        if activity == self.activity {
-            let passed = now.saturating_sub(self.at).max(0);
-            match activity {
-                Activity::Away => {}
-                Activity::Idle => idle += passed,
-                Activity::Busy => busy += passed,
-            }
+        let passed = now.saturating_sub(self.at).max(0);
+        match self.activity {
+            Activity::Away => {}
+            Activity::Idle => idle += passed,
+            Activity::Busy => busy += passed,
         }
         let counts = &self.counts;
         let latencies = self.latencies.each_ref().map(Quantiles::latency);
@@ -83,7 +81,7 @@ impl Report {
             futures: counts.futures,
             jobs: counts.jobs,
             wakes_issued: counts.wakes_issued,
-            wakes_elided: counts.handed_over.saturating_sub(counts.wakes_issued),
+            wakes_elided: counts.handed_over.saturating_sub(counts.wakes_for_entries),
             budget_breaches: counts.budget_breaches,
             overloads: counts.overloads,
             panics: counts.panics,
@@ -136,6 +134,21 @@ impl Edition {
     pub(super) fn new() -> Self {
         let latency_words = Quantiles::new().count_words();
         Self { bucket: i64::MIN, samples: [0; LATENCIES], latency_words }
+    }
+
+    /// Publishes what the loop does from now on, which is the beginning of a [`Report`].
+    pub(super) fn publish_change(
+        published: &Published,
+        figures: &mut Figures,
+        mut activity: Activity,
+    ) {
+        published.write(|places| {
+            let mut places = places.iter();
+            put(&mut places, &mut figures.last);
+            put(&mut places, &mut activity);
+            put(&mut places, &mut figures.counts.busy);
+            put(&mut places, &mut figures.counts.idle);
+        });
     }
 
     /// Publishes the figures, as the words of a [`Report`].

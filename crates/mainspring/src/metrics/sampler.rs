@@ -95,7 +95,12 @@ impl Sampler {
     pub(super) fn adapt(&self, now: i64) {
         let passed = now - self.since.get();
         if passed >= PERIOD && !self.is_complete {
-            self.stride.set(stride(self.events.get() - self.seen.get(), passed));
+            let stride = stride(self.events.get() - self.seen.get(), passed);
+            self.stride.set(stride);
+            // Not for as long as the old distance would take at the new rate.
+            let excess = self.left.get().saturating_sub(stride);
+            self.left.set(self.left.get() - excess);
+            self.weight.set(self.weight.get() - excess);
             self.seen.set(self.events.get());
             self.since.set(now);
         }

@@ -144,13 +144,13 @@ impl Shown {
 
     /// What the loop has published, continued until now.
     pub(crate) fn metrics(&self) -> Metrics {
-        self.complete(&Report::read(&self.published), self.activity())
+        self.complete(&Report::read(&self.published))
     }
 
-    /// The metrics of a report, continued until now, if the loop has gone on to do the same.
-    pub(super) fn complete(&self, report: &Report, activity: Activity) -> Metrics {
+    /// The metrics of a report, continued until now.
+    pub(super) fn complete(&self, report: &Report) -> Metrics {
         let now = sys::now();
-        let mut metrics = report.metrics(now, activity);
+        let mut metrics = report.metrics(now);
         metrics.uptime = Duration::from_nanos((now - self.began).unsigned_abs());
         metrics.refusals = self.refusals.load(Ordering::Relaxed);
         metrics.stalls = self.stalls.load(Ordering::Relaxed);

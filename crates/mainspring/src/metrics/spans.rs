@@ -6,6 +6,7 @@ use tracing::span::EnteredSpan;
 use tracing::trace_span;
 
 use crate::Phase;
+use crate::fault::log_isolated;
 
 /// Those that are open: that of the tick, and that of a phase in it.
 #[derive(Default)]
@@ -14,26 +15,32 @@ pub(super) struct Spans {
     phase: RefCell<Option<EnteredSpan>>,
 }
 
+/// Opens and closes them. Whoever receives that is code of the user, and a panic of it does not get further than this.
 impl Spans {
     pub(super) fn tick_begins(&self, number: u64) {
         self.tick_ends();
-        self.tick.replace(Some(trace_span!(target: "mainspring", "tick", number).entered()));
+        log_isolated(|| {
+            let span = trace_span!(target: "mainspring", "tick", number).entered();
+            self.tick.replace(Some(span));
+        });
     }
 
     pub(super) fn tick_ends(&self) {
         self.phase_ends();
         let span = self.tick.take();
-        drop(span);
+        log_isolated(|| drop(span));
     }
 
     pub(super) fn phase_begins(&self, phase: Phase) {
         self.phase_ends();
-        let span = trace_span!(target: "mainspring", "phase", name = %phase);
-        self.phase.replace(Some(span.entered()));
+        log_isolated(|| {
+            let span = trace_span!(target: "mainspring", "phase", name = %phase).entered();
+            self.phase.replace(Some(span));
+        });
     }
 
     pub(super) fn phase_ends(&self) {
         let span = self.phase.take();
-        drop(span);
+        log_isolated(|| drop(span));
     }
 }

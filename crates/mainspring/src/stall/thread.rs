@@ -53,21 +53,27 @@ impl Guard {
                     }
                 }
                 Verdict::StillStalled { since } => self.update(&mut stall, now - since),
-                Verdict::Over { since } => {
-                    self.update(&mut stall, now - since);
-                    if let Some(stall) = stall.take() {
-                        self.report(Stall { is_over: true, ..stall });
-                    }
-                }
+                Verdict::Over { since } => self.end(&mut stall, now - since),
             }
             let goes_on = match watch.next_look(now) {
                 Some(at) => self.watchdog.wait(Duration::from_nanos((at - now).unsigned_abs())),
                 None => self.watchdog.sleep(|| self.shown.activity() == Activity::Busy),
             };
             if !goes_on {
-                drop_isolated(self.hook.take());
-                return;
+                break;
             }
+        }
+        let now = sys::now();
+        if let Verdict::Over { since } = watch.look(now, None) {
+            self.end(&mut stall, now - since);
+        }
+        drop_isolated(self.hook.take());
+    }
+
+    fn end(&mut self, stall: &mut Option<Stall>, nanoseconds: i64) {
+        self.update(stall, nanoseconds);
+        if let Some(stall) = stall.take() {
+            self.report(Stall { is_over: true, ..stall });
         }
     }
 

@@ -36,4 +36,4 @@ pub use self::id::TimerId;
 pub use self::nesting::TimerNesting;
 pub(crate) use self::page::TimerTask;
 pub(crate) use self::remote::{Remote, SentTask};
-pub(crate) use self::timers::Timers;
+pub(crate) use self::timers::{Referenced, Timers};

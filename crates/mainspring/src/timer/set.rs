@@ -481,7 +481,7 @@ impl Handle {
         };
         match self.0.timers.set(deadline, kind, callback, make) {
             Ok(id) => {
-                self.0.sleep.notify();
+                self.0.sleep.notify_of_entry();
                 Ok(id)
             }
             Err((unadded, callback)) => Err(SubmitError::new(unadded.into(), callback)),

@@ -26,6 +26,14 @@ struct Inner {
     live: usize,
 }
 
+/// A timer that keeps the loop alive.
+pub(crate) struct Referenced {
+    pub(crate) id: TimerId,
+    pub(crate) deadline: i64,
+    pub(crate) repeats: bool,
+    pub(crate) origin: Origin,
+}
+
 /// What the timer phase has to do next.
 enum Due {
     Run(TimerTask),
@@ -306,24 +314,31 @@ impl Timers {
         self.inner.borrow().live
     }
 
-    /// Calls `f` with each that keeps the loop alive: its id, its deadline, whether it repeats, and where it comes
-    /// from.
-    pub(crate) fn each_referenced(&self, mut f: impl FnMut(TimerId, i64, bool, Origin)) {
+    /// Those that keep the loop alive, so many at the most. What other threads sent before has been accepted.
+    pub(crate) fn referenced(&self, limit: usize) -> Vec<Referenced> {
         let inner = &*self.inner.borrow();
-        for index in inner.slots.indices() {
-            let Some(slot) = inner.slots.find(index) else { continue };
-            let Some((generation, kind)) = slot.claim.referenced() else { continue };
+        let all = inner.slots.indices().filter_map(|index| {
+            let slot = inner.slots.find(index)?;
+            let (generation, kind) = slot.claim.referenced()?;
             let mut task = slot.task.take();
             let origin = task.as_mut().map_or_else(Origin::default, TimerTask::origin);
             slot.task.set(task);
             let deadline = inner.slots.node(index).deadline.get();
-            f(TimerId::new(index, generation), deadline, kind == Kind::Interval, origin);
-        }
+            let (id, repeats) = (TimerId::new(index, generation), kind == Kind::Interval);
+            Some(Referenced { id, deadline, repeats, origin })
+        });
+        all.take(limit).collect()
+    }
+
+    /// How many keep the loop alive.
+    pub(crate) fn count_referenced(&self, remote: &Remote) -> usize {
+        let referenced = self.inner.borrow().referenced + remote.referenced();
+        usize::try_from(referenced).unwrap_or(0)
     }
 
     /// Whether a timer keeps the loop alive.
     pub(crate) fn is_referenced(&self, remote: &Remote) -> bool {
-        self.inner.borrow().referenced + remote.referenced() > 0
+        self.count_referenced(remote) > 0
     }
 
     /// Drops all timers. The inbox is closed.

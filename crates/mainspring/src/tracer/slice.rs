@@ -10,7 +10,7 @@ use crate::{Cx, sys};
 #[derive(Debug)]
 pub(super) struct Bounds {
     /// One moment on two scales, of which the number is not earlier.
-    anchor: (Instant, i64),
+    pub(super) anchor: (Instant, i64),
     /// Where the callback began that runs. Without one, where the last slice of the loop ended.
     floor: Cell<i64>,
     is_inside: Cell<bool>,

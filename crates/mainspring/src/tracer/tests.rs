@@ -1,5 +1,7 @@
 //! The tracer as a whole: what is in the file, and what becomes of it if writing is slow or fails.
 
+mod slices;
+
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::panic::Location;

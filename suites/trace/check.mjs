@@ -151,6 +151,13 @@ async function checkImport(directory, bytes, events, flows) {
             inner_one.category = 'tick' or inner_one.category = 'phase' and outer_one.category = 'callback')`);
     expect(count === 0, `${count} slices are inside of what they should be around`);
 
+    // What a script did is in the callback of the loop that has called it, if the script was called by one.
+    const [{ lost }] = query(`
+        select count(*) as lost from slice own join slice outer_one on own.parent_id = outer_one.id
+        where own.category = 'slice' and outer_one.category not in ('callback', 'slice')`);
+    const isWhole = !events.some(({ name }) => name === 'dropped events');
+    expect(lost === 0 || !isWhole, `${lost} slices of the script are in no callback`);
+
     const names = query('select tid, name from thread where name is not null');
     for (const event of events.filter(event => event.name === 'thread_name')) {
         const given = events.findLast(({ name, tid }) => name === 'thread_name' && tid === event.tid).args.name;

@@ -49,11 +49,12 @@ pub struct PhaseMetrics {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct QueueMetrics {
-    /// How many wait, as of the last look: there is one in every tick.
+    /// How many waited when the figures were published.
     pub current: u64,
-    /// The most that any look has found.
+    /// The most that were ever found.
     pub max: u64,
-    /// The exponential average of what the looks have found, with the weight 0.1 for the latest one.
+    /// The exponential average of how many waited when a tick began, or, of microtasks and next ticks, when a checkpoint
+    /// began: with the weight 0.1 for the latest time.
     pub average: f64,
     /// How long entries waited until they were run. Nothing for futures.
     pub wait: Latency,

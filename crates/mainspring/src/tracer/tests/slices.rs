@@ -127,6 +127,10 @@ fn slices_outside_of_callbacks_are_beside_those_of_the_loop() {
         }
     });
     assert_eq!(named(&events, "between").count(), 20);
+    for slice in named(&events, "between") {
+        let mut ticks = of_kind(&events, "X").filter(|event| event.get("cat") == Some("tick"));
+        assert!(ticks.all(|tick| tick.to() <= slice.from() || slice.to() <= tick.from()));
+    }
 }
 
 #[test]

@@ -118,6 +118,24 @@ impl Handle {
         })
     }
 
+    /// Queues a task of the library's own in the internal lane.
+    pub(crate) fn send_internal<F>(&self, task: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        let place = Place::UNKNOWN;
+        self.send(task, &self.0.internal, place, |local, task| local.submit_internal(task, place))
+    }
+
+    /// Queues a microtask of the library's own.
+    pub(crate) fn send_microtask<F>(&self, task: F) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        let place = Place::UNKNOWN;
+        self.send(task, &self.0.microtasks, place, |local, task| local.queue_microtask(task, place))
+    }
+
     /// Through the loop's own queue on the loop's own thread, through the inbox elsewhere.
     #[inline]
     fn send<F>(
@@ -337,7 +355,12 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn keep_alive(&self) -> KeepAlive {
-        let number = self.0.guards.add(Origin { place: Place::caller().get(), name: "" });
+        self.keep_alive_at(Place::caller())
+    }
+
+    /// A guard that was taken there.
+    pub(crate) fn keep_alive_at(&self, place: Place) -> KeepAlive {
+        let number = self.0.guards.add(Origin { place: place.get(), name: "" });
         self.0.holds.fetch_add(1, Ordering::Relaxed);
         KeepAlive { handle: self.clone(), number }
     }

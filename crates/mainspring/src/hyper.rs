@@ -36,6 +36,7 @@ use std::time::{Duration, Instant};
 use futures_io::{AsyncRead, AsyncWrite};
 use hyper::rt::{Executor, Read, ReadBufCursor, Sleep, Timer, Write};
 
+use crate::place::Place;
 use crate::{Cx, Handle};
 
 /// A stream with the traits of `futures-io`, as one with those of `hyper`: one that is encrypted, for example.
@@ -160,7 +161,7 @@ where
     F::Output: 'static,
 {
     fn execute(&self, future: F) {
-        drop(self.0.spawn_local(future));
+        drop(self.0.spawn_at(future, Place::UNKNOWN));
     }
 }
 

@@ -5,27 +5,33 @@
 
 use std::panic::Location;
 
-/// A line of the program. Nothing at all without the feature `metrics`.
+/// A line of the program, or none, for what the loop does by itself. Nothing at all without the feature `metrics`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     #[cfg(feature = "metrics")]
-    location: &'static Location<'static>,
+    location: Option<&'static Location<'static>>,
 }
 
 impl Place {
+    /// No line that the user knows.
+    pub(crate) const UNKNOWN: Self = Self {
+        #[cfg(feature = "metrics")]
+        location: None,
+    };
+
     /// The line that has called the function that calls this, if that is `#[track_caller]`.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn caller() -> Self {
         Self {
             #[cfg(feature = "metrics")]
-            location: Location::caller(),
+            location: Some(Location::caller()),
         }
     }
 
     pub(crate) fn get(self) -> Option<&'static Location<'static>> {
         #[cfg(feature = "metrics")]
-        return Some(self.location);
+        return self.location;
         #[cfg(not(feature = "metrics"))]
         None
     }

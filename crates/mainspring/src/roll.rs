@@ -22,6 +22,10 @@ impl Roll {
         }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).len()
+    }
+
     pub(crate) fn all(&self) -> Vec<Origin> {
         lock(&self.0).iter().map(|(_, origin)| *origin).collect()
     }

@@ -6,6 +6,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use crate::place::Origin;
+use crate::sync::Ordering;
 use crate::timer::Referenced;
 use crate::{Cx, Interest, TimerId};
 
@@ -304,11 +305,13 @@ impl Cx {
 
     fn find_jobs(&self, found: &mut Found) {
         let shared = &*self.0.shared;
+        // The worker may need a moment to see that its function is done, and that was delivered.
+        let all = shared.holds.load(Ordering::Acquire).saturating_sub(shared.guards.len());
         let errands = shared.errands.all();
-        let all = shared.workers.busy().max(errands.len());
         // Of a loop that is not observed only their number is known.
-        let unknown = iter::repeat_n(Origin::default(), all - errands.len());
-        found.add(all, errands.into_iter().chain(unknown).map(|origin| (Cause::Job, origin)));
+        let unknown = iter::repeat(Origin::default());
+        let jobs = errands.into_iter().chain(unknown).take(all);
+        found.add(all, jobs.map(|origin| (Cause::Job, origin)));
     }
 
     fn find_futures(&self, found: &mut Found) {

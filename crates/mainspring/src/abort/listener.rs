@@ -113,7 +113,7 @@ pub(super) fn call(handle: &Handle, key: u64, reason: &Rejection, volley: &mut V
         }
     };
     // One that has terminated drops its listeners itself.
-    let _ = handle.submit_internal(task);
+    let _ = handle.send_internal(task);
 }
 
 /// Drops a listener that will not be called, on its own thread.
@@ -121,6 +121,6 @@ pub(super) fn release(handle: &Handle, key: u64) {
     match handle.0.owner.cx() {
         Some(cx) => drop_isolated(cx.0.abort_listeners.take(key)),
         // One that has terminated drops its listeners itself.
-        None => _ = handle.submit_internal(move |cx| drop_isolated(cx.0.abort_listeners.take(key))),
+        None => _ = handle.send_internal(move |cx| drop_isolated(cx.0.abort_listeners.take(key))),
     }
 }

@@ -90,6 +90,7 @@ impl AbortSignal {
     /// assert!(signal.aborted());
     /// # Ok::<(), mainspring::Error>(())
     /// ```
+    #[track_caller]
     pub fn timeout(cx: &Cx, delay: Duration) -> Result<Self, Error> {
         timeout::after(cx, delay).map(|core| Self(Some(core)))
     }

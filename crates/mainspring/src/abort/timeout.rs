@@ -26,6 +26,7 @@ impl Drop for Trigger {
 }
 
 /// A signal that is aborted after a delay. It is kept from being aborted if nobody can see it any more.
+#[track_caller]
 pub(super) fn after(cx: &Cx, delay: Duration) -> Result<Arc<Core>, Error> {
     let signal = Core::new(Origin::None);
     let trigger = Trigger(Arc::downgrade(&signal));

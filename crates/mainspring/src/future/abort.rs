@@ -81,7 +81,7 @@ impl AbortHandle {
             // SAFETY: this is the loop's thread, and the reference is there.
             unsafe { abort(cx, reference.task()) };
         };
-        let _ = shared.send(&shared.internal, task, Place::caller());
+        let _ = shared.send(&shared.internal, task, Place::UNKNOWN);
     }
 }
 

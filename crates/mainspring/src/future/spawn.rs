@@ -40,8 +40,16 @@ impl Cx {
     where
         F: Future + 'static,
     {
+        self.spawn_at(future, Place::caller())
+    }
+
+    /// Like [`spawn_local`](Self::spawn_local), for one that was spawned there.
+    pub(crate) fn spawn_at<F>(&self, future: F, place: Place) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+    {
         // SAFETY: it borrows nothing.
-        unsafe { self.spawn_unchecked(future, Place::caller()) }
+        unsafe { self.spawn_unchecked(future, place) }
     }
 
     /// # Safety
@@ -139,8 +147,7 @@ impl Handle {
         let answer = Answer(Some(resolver));
         let place = Place::caller();
         let start = move |cx: &Cx| match catch_unwind(AssertUnwindSafe(|| f(cx))) {
-            // SAFETY: it borrows nothing.
-            Ok(future) => unsafe { cx.spawn_unchecked(future, place) }.on_done(|output| {
+            Ok(future) => cx.spawn_at(future, place).on_done(|output| {
                 answer.give(match output {
                     Ok(result) => result.map_err(Into::into),
                     Err(error) => Err(error.into_reason()),
@@ -149,7 +156,7 @@ impl Handle {
             Err(payload) => answer.give(Err(Panicked::new(payload).into())),
         };
         // If the loop has terminated, it is dropped.
-        drop(self.submit_internal(start));
+        drop(self.send_internal(start));
         promise
     }
 }

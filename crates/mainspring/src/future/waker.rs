@@ -90,5 +90,5 @@ fn send(task: TaskPtr, header: &Header) {
             cx.0.wake_future(sent.task());
         }
     };
-    let _ = header.shared.send(&header.shared.internal, task, Place::caller());
+    let _ = header.shared.send(&header.shared.internal, task, Place::UNKNOWN);
 }

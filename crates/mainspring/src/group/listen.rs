@@ -12,6 +12,7 @@ use std::task::Poll;
 
 use super::LoopGroup;
 use crate::net::{ListenOptions, TcpListener, TcpStream};
+use crate::place::Place;
 use crate::{AbortSignal, Cx, Error};
 
 /// How many connections of a loop the system keeps that were not accepted yet.
@@ -46,6 +47,7 @@ impl LoopGroup {
     /// group.shutdown(Duration::from_secs(5))?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[track_caller]
     pub fn listen<F, Fut>(&self, address: impl ToSocketAddrs, f: F) -> io::Result<SocketAddr>
     where
         F: Fn(&Cx, TcpStream) -> Fut + Clone + Send + 'static,
@@ -74,8 +76,9 @@ impl LoopGroup {
         }
         for (member, listener) in self.members.iter().zip(listeners) {
             let (f, signal) = (f.clone(), self.signal());
+            let place = Place::caller();
             let accepting =
-                member.handle().spawn(move |cx| accept_all(cx.clone(), listener, signal, f));
+                member.handle().spawn(move |cx| accept_all(cx.clone(), listener, signal, f, place));
             accepting.catch(|_, reason| {
                 if !matches!(reason.downcast_ref(), Some(Error::Terminated)) {
                     tracing::error!(%reason, "a loop of the group accepts no more");
@@ -87,8 +90,13 @@ impl LoopGroup {
 }
 
 /// Accepts until the signal is aborted, and what is there then.
-async fn accept_all<F, Fut>(cx: Cx, listener: std::net::TcpListener, signal: AbortSignal, f: F)
-where
+async fn accept_all<F, Fut>(
+    cx: Cx,
+    listener: std::net::TcpListener,
+    signal: AbortSignal,
+    f: F,
+    place: Place,
+) where
     F: Fn(&Cx, TcpStream) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
@@ -103,7 +111,7 @@ where
     // The function is called by the connection's own future: its panic is an ordinary one.
     let serve = |stream| {
         let (cx, f) = (cx.clone(), Rc::clone(&f));
-        drop(cx.clone().spawn_local(async move { f(&cx, stream).await }));
+        drop(cx.clone().spawn_at(async move { f(&cx, stream).await }, place));
     };
     let mut aborted = pin!(cx.aborted(&signal));
     loop {

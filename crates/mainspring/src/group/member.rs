@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::builder::Configure;
 use crate::fault::as_text;
+use crate::place::Place;
 use crate::{Builder, Deadline, Error, Handle, KeepAlive};
 
 /// A thread that drives a loop until it is idle, and nobody holds it any more.
@@ -99,7 +100,7 @@ fn drive(number: usize, configure: &Configure, greet: &SyncSender<Greeting>) -> 
         }
     };
     let handle = event_loop.handle();
-    let hold = handle.keep_alive();
+    let hold = handle.keep_alive_at(Place::UNKNOWN);
     let _ = greet.send(Ok((handle, hold)));
     // Then it is ended as any loop is: what was accepted meanwhile is run.
     let result = event_loop.run_until_idle().and_then(|()| {

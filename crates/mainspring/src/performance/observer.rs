@@ -224,7 +224,7 @@ impl Observer {
         if !buffer.is_empty() && self.delivery.get().is_none() {
             let observer = Rc::clone(self);
             self.delivery
-                .set(Some(local.set_immediate(move |cx| observer.deliver(cx), Place::caller())));
+                .set(Some(local.set_immediate(move |cx| observer.deliver(cx), Place::UNKNOWN)));
         }
     }
 

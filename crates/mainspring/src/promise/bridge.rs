@@ -57,7 +57,7 @@ impl<T: Send + 'static> Bridge<T> {
     fn send(mut self, outcome: Result<T, Rejection>) {
         let Some(key) = self.key.take() else { return };
         // If the loop has ended, so has the promise.
-        drop(self.handle.queue_microtask(move |cx| {
+        drop(self.handle.send_microtask(move |cx| {
             let resolver = cx.0.bridges.take(key).and_then(|any| any.downcast().ok());
             let Some(resolver): Option<Box<LocalResolver<T>>> = resolver else { return };
             match outcome {
@@ -71,7 +71,7 @@ impl<T: Send + 'static> Bridge<T> {
 impl<T> Drop for Bridge<T> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            drop(self.handle.queue_microtask(move |cx| drop(cx.0.bridges.take(key))));
+            drop(self.handle.send_microtask(move |cx| drop(cx.0.bridges.take(key))));
         }
     }
 }

@@ -118,7 +118,7 @@ fn deliver<T: Send + 'static>(child: Child<T, Shareable>, outcome: Result<T, Rej
     match handle.0.owner.cx() {
         Some(cx) => settle(&cx),
         // If the loop has ended, the promise has; what was to be its outcome is dropped.
-        None => drop_isolated(handle.submit_internal(settle)),
+        None => drop_isolated(handle.send_internal(settle)),
     }
 }
 

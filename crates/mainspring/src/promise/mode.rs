@@ -189,7 +189,7 @@ impl Mode for Shareable {
         let handle = node.home().clone();
         let drain = Drain(Some(node));
         // If it is refused, it is dropped, and with it the reactions.
-        drop(handle.queue_microtask(move |cx| drain.run(cx)));
+        drop(handle.send_microtask(move |cx| drain.run(cx)));
     }
 
     unsafe fn queue<F>(home: &Handle, microtask: F)
@@ -205,7 +205,7 @@ impl Mode for Shareable {
             }
         }
         let microtask = Sendable(microtask);
-        drop(home.queue_microtask(move |cx| microtask.run(cx)));
+        drop(home.send_microtask(move |cx| microtask.run(cx)));
     }
 
     fn handled_late(node: &Ref<Self>) {
@@ -214,7 +214,7 @@ impl Mode for Shareable {
         if let Some(local) = unsafe { Self::local(node.home()) } {
             return local.rejections.handled(local, id);
         }
-        drop(node.home().submit_internal(move |cx| cx.0.rejections.handled(&cx.0, id)));
+        drop(node.home().send_internal(move |cx| cx.0.rejections.handled(&cx.0, id)));
     }
 
     fn job(job: Job<Self>) -> AnyJob {

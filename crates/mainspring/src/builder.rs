@@ -373,7 +373,8 @@ impl Builder {
     /// Reports every callback that runs for longer than this, while it still does, and turns
     /// [`metrics`](Self::metrics) on. Off by default; `None` for off.
     ///
-    /// A thread looks now and then while the loop is busy, and sleeps while the loop does. Time is real, also with
+    /// A thread looks four times in that time while the loop is busy, and sleeps while the loop does; so one that is longer by
+    /// less than a quarter may not be noticed. Time is real, also with
     /// a [virtual clock](Self::clock).
     ///
     /// ```

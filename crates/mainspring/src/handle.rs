@@ -360,7 +360,8 @@ impl Handle {
 
     /// A guard that was taken there.
     pub(crate) fn keep_alive_at(&self, place: Place) -> KeepAlive {
-        let number = self.0.guards.add(Origin { place: place.get(), name: "" });
+        let origin = Origin { place: place.get(), name: "" };
+        let number = self.0.is_observed().then(|| self.0.guards.add(origin));
         self.0.holds.fetch_add(1, Ordering::Relaxed);
         KeepAlive { handle: self.clone(), number }
     }
@@ -385,14 +386,17 @@ impl fmt::Debug for Handle {
 #[must_use = "the loop is kept alive until this is dropped"]
 pub struct KeepAlive {
     handle: Handle,
-    number: usize,
+    /// Its number on the loop's list of guards, if there is one.
+    number: Option<usize>,
 }
 
 impl Drop for KeepAlive {
     fn drop(&mut self) {
         // Release: the partner is the Acquire in `Local::is_alive`. What was submitted before is seen
         // by a loop that sees the guard gone.
-        self.handle.0.guards.remove(self.number);
+        if let Some(number) = self.number {
+            self.handle.0.guards.remove(number);
+        }
         if self.handle.0.holds.fetch_sub(1, Ordering::Release) == 1 {
             self.handle.wake();
         }

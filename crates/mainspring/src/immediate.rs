@@ -144,11 +144,12 @@ impl Immediates {
         None
     }
 
-    /// Whether there are no entries, not even cleared ones.
+    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.borrow().iter().filter(|entry| entry.is_some()).count()
     }
 
+    /// Whether there are no entries, not even cleared ones.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.borrow().is_empty()
     }

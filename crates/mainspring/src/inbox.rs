@@ -222,6 +222,7 @@ impl<T> Inbox<T> {
                 while let Some(value) = overflow.queue.pop() {
                     sink(value);
                 }
+                self.taken_over.fetch_add(overflow.len, Ordering::Relaxed);
                 overflow.len = 0;
                 self.detour.fetch_and(!OVERFLOWING, Ordering::Release);
                 return;

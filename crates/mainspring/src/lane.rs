@@ -35,6 +35,13 @@ impl Lane {
         inbox.add_beside(1);
     }
 
+    /// Queues a task that is made already.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn push_task(&self, inbox: &Inbox<SendTask>, task: Task) {
+        self.own.push(task);
+        inbox.add_beside(1);
+    }
+
     /// The next task, if there is one.
     #[inline]
     pub(crate) fn pop(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {

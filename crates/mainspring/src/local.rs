@@ -18,11 +18,11 @@ use crate::jobs::Jobs;
 use crate::landing::Landing;
 use crate::lane::Lane;
 #[cfg(feature = "metrics")]
-use crate::metrics::{Observer, Tracked};
+use crate::metrics::Observer;
 #[cfg(feature = "metrics")]
 use crate::observe::Stamp;
 use crate::performance::Timeline;
-use crate::place::{Place, noted};
+use crate::place::Place;
 use crate::promise::{Bridges, Registry, Rejections};
 use crate::shared::Shared;
 use crate::spin::Spin;
@@ -259,7 +259,12 @@ impl Local {
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        noted!(self, f, place, |f| lane.push(inbox, f));
+        #[cfg(feature = "metrics")]
+        if let Some(observer) = self.observer() {
+            return lane.push_task(inbox, observer.task(f, place));
+        }
+        let _ = place;
+        lane.push(inbox, f);
     }
 
     /// Queues a microtask. That it will be run was found out before.
@@ -296,7 +301,12 @@ impl Local {
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        noted!(self, f, place, Task::new)
+        #[cfg(feature = "metrics")]
+        if let Some(observer) = self.observer() {
+            return observer.task(f, place);
+        }
+        let _ = place;
+        Task::new(f)
     }
 
     /// Likewise for a timer. When it was set does not matter.
@@ -319,7 +329,7 @@ impl Local {
     {
         #[cfg(feature = "metrics")]
         if self.observer().is_some() {
-            return Task::new(Tracked { callback, place, stamp: Stamp::default() });
+            return Task::noted(callback, place, Stamp::default);
         }
         let _ = place;
         Task::new(callback)

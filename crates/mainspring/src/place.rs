@@ -1,7 +1,7 @@
 //! Where something comes from: the line of the program that has scheduled it.
 //!
 //! A loop that is not observed notes no places: then a callback is stored as it is. One that is observed wraps it
-//! in a `Tracked`, which has a place and, now and then, a time.
+//! in one that has a place and, now and then, a time (`metrics/tracked.rs`).
 
 use std::panic::Location;
 
@@ -44,22 +44,3 @@ pub(crate) struct Origin {
     /// The name of its type.
     pub(crate) name: &'static str,
 }
-
-/// Does something with a callback: as it is, or with what is to be noted about it, if the loop is observed.
-/// `noted!(local, callback, place, f)`, where `f` is called with one or the other.
-macro_rules! noted {
-    ($local:expr, $callback:expr, $place:expr, $f:expr) => {{
-        #[cfg(feature = "metrics")]
-        let result = match $local.observer() {
-            None => $f($callback),
-            Some(observer) => $f(observer.track($callback, $place)),
-        };
-        #[cfg(not(feature = "metrics"))]
-        let result = {
-            let _ = $place;
-            $f($callback)
-        };
-        result
-    }};
-}
-pub(crate) use noted;

@@ -12,9 +12,7 @@ use crate::fault::drop_isolated;
 use crate::inbox::{Inbox, Refused};
 use crate::io::Io;
 #[cfg(feature = "metrics")]
-use crate::metrics::{Shown, Tracked};
-#[cfg(feature = "metrics")]
-use crate::observe::Stamp;
+use crate::metrics::Shown;
 use crate::owner::Owner;
 use crate::place::Place;
 use crate::promise::{Newcomers, Readers};
@@ -61,7 +59,7 @@ pub(crate) struct Shared {
     pub(crate) aside: AtomicUsize,
     /// Guards and errands that keep `run_until_idle` from returning.
     pub(crate) holds: AtomicUsize,
-    /// The guards, and, if the loop is observed, the errands.
+    /// The guards and the errands, if the loop is observed.
     pub(crate) guards: Roll,
     pub(crate) errands: Roll,
     /// Somebody asked for a tick.
@@ -165,7 +163,7 @@ impl Shared {
     {
         #[cfg(feature = "metrics")]
         if let Some(shown) = &self.shown {
-            return SendTask::new(shown.track(task, place, inbox.pushed()));
+            return SendTask::noted(task, place, || shown.stamp_of(inbox.pushed()));
         }
         let _ = (inbox, place);
         SendTask::new(task)
@@ -178,7 +176,7 @@ impl Shared {
     {
         #[cfg(feature = "metrics")]
         if self.shown.is_some() {
-            return SentTask::new(Tracked { callback, place, stamp: Stamp::default() });
+            return SentTask::noted(callback, place);
         }
         let _ = place;
         SentTask::new(callback)
@@ -187,8 +185,9 @@ impl Shared {
     /// How often other threads have handed something over.
     #[cfg(feature = "metrics")]
     pub(crate) fn handed_over(&self) -> u64 {
-        let pushed = self.external.pushed() + self.internal.pushed() + self.microtasks.pushed();
-        (pushed + self.timers.inbox.pushed()) as u64
+        let lanes = [&self.external, &self.internal, &self.microtasks].map(Inbox::pushed);
+        let all = lanes.into_iter().chain([self.timers.inbox.pushed()]);
+        all.map(|pushed| pushed as u64).sum()
     }
 
     /// Whether anybody observes the loop.

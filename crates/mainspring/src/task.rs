@@ -24,7 +24,11 @@ use std::panic::Location;
 use std::ptr::NonNull;
 
 use crate::Cx;
+#[cfg(feature = "metrics")]
+use crate::observe::Stamp;
 use crate::place::Origin;
+#[cfg(feature = "metrics")]
+use crate::place::Place;
 
 /// Closures of up to this many words are queued without an allocation.
 const WORDS: usize = 6;
@@ -102,6 +106,12 @@ impl<const N: usize> Task<N> {
             // SAFETY: the field is there.
             unsafe { act.write(act_boxed::<F, N>) };
         }
+    }
+
+    /// Whether a callback is stored without an allocation.
+    #[cfg(feature = "metrics")]
+    pub(crate) const fn has_room<F>() -> bool {
+        fits_inline::<F, N>()
     }
 
     /// Where the callback comes from.
@@ -214,6 +224,15 @@ impl SendTask {
     #[inline]
     pub(crate) fn new<F: Callback + Send>(f: F) -> Self {
         Self(Task::new(f))
+    }
+
+    /// One of a loop that is observed; see [`Task::noted`].
+    #[cfg(feature = "metrics")]
+    pub(crate) fn noted<F>(f: F, place: Place, stamp: impl FnOnce() -> Stamp) -> Self
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        Self(Task::noted(f, place, stamp))
     }
 
     #[inline]

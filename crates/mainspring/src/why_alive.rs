@@ -93,7 +93,7 @@ pub struct WhyAlive {
 pub struct Reason {
     /// What it is.
     pub cause: Cause,
-    /// Where it was made, if the loop was told to [note that](crate::Builder::metrics).
+    /// Where it was made, if the loop was told to note that, by `Builder::metrics`.
     pub place: Option<&'static Location<'static>>,
     /// The type of its callback or future, if it is known, which has the name of the function around it.
     pub name: Option<&'static str>,
@@ -239,7 +239,7 @@ impl fmt::Display for Cause {
 
 impl Cx {
     /// What keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning, each with the place where it
-    /// was made if the loop was [told to note that](crate::Builder::metrics).
+    /// was made if the loop was told to note that, by `Builder::metrics`.
     ///
     /// ```
     /// let event_loop = mainspring::EventLoop::new()?;
@@ -285,9 +285,10 @@ impl Cx {
         let remote = &local.shared.timers;
         local.timers.accept(remote);
         let now = local.shared.clock.read();
-        let mut timers = local.timers.referenced(found.limit);
-        timers.sort_by_key(|timer| (timer.deadline, timer.id.get()));
         let all = local.timers.count_referenced(remote);
+        // Not more are looked for than there are.
+        let mut timers = local.timers.referenced(found.limit.min(all));
+        timers.sort_by_key(|timer| (timer.deadline, timer.id.get()));
         let reasons = timers.into_iter().map(|Referenced { id, deadline, repeats, origin }| {
             let left = u64::try_from(deadline.saturating_sub(now)).unwrap_or(0);
             (Cause::Timer { id, due_in: Duration::from_nanos(left), repeats }, origin)
@@ -305,8 +306,12 @@ impl Cx {
 
     fn find_jobs(&self, found: &mut Found) {
         let shared = &*self.0.shared;
-        // The worker may need a moment to see that its function is done, and that was delivered.
-        let all = shared.holds.load(Ordering::Acquire).saturating_sub(shared.guards.len());
+        // Of those that are under way, the worker of one may need a moment to see that it was delivered.
+        let holds = shared.holds.load(Ordering::Acquire);
+        let all = match shared.is_observed() {
+            true => holds.saturating_sub(shared.guards.len()),
+            false => shared.workers.busy().min(holds),
+        };
         let errands = shared.errands.all();
         // Of a loop that is not observed only their number is known.
         let unknown = iter::repeat(Origin::default());
@@ -321,8 +326,18 @@ impl Cx {
     }
 
     fn find_guards(&self, found: &mut Found) {
-        let guards = self.0.shared.guards.all();
-        found.add(guards.len(), guards.into_iter().map(|origin| (Cause::KeepAlive, origin)));
+        let shared = &*self.0.shared;
+        let guards = shared.guards.all();
+        let unknown = match shared.is_observed() {
+            true => 0,
+            false => {
+                let holds = shared.holds.load(Ordering::Acquire);
+                holds.saturating_sub(shared.workers.busy())
+            }
+        };
+        let all = guards.len() + unknown;
+        let guards = guards.into_iter().chain(iter::repeat_n(Origin::default(), unknown));
+        found.add(all, guards.map(|origin| (Cause::KeepAlive, origin)));
     }
 
     fn find_queued(&self, found: &mut Found) {

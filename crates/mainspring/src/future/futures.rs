@@ -43,17 +43,16 @@ impl Futures {
         }
     }
 
-    /// Whether one of them keeps the loop alive.
     /// How many keep the loop alive.
     pub(crate) fn count_referenced(&self) -> usize {
         self.referenced.get()
     }
 
+    /// Whether one of them keeps the loop alive.
     pub(crate) fn is_referenced(&self) -> bool {
         self.referenced.get() != 0
     }
 
-    /// Whether there is one to poll.
     /// How many are not done.
     #[cfg(feature = "metrics")]
     pub(crate) fn len(&self) -> usize {
@@ -68,6 +67,7 @@ impl Futures {
         headers.filter(|header| header.has(REFERENCED)).map(Header::origin).take(limit).collect()
     }
 
+    /// Whether there is one to poll.
     #[inline]
     pub(crate) fn has_woken(&self) -> bool {
         self.first.get().is_some()

@@ -26,4 +26,3 @@ pub(crate) use published::Published;
 pub(crate) use shown::Activity;
 pub(crate) use shown::{LastSignal, Shown};
 pub use snapshot::{Latency, Metrics, PhaseMetrics, QueueMetrics};
-pub(crate) use tracked::Tracked;

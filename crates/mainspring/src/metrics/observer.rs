@@ -14,16 +14,15 @@ use super::snapshot::Metrics;
 #[cfg(feature = "spans")]
 use super::spans::Spans;
 use super::trace::Trace;
-use super::tracked::Tracked;
 use crate::builder::Config;
 use crate::local::Local;
 use crate::observe::{Observe, Stamp};
 use crate::place::Place;
 use crate::shared::Shared;
 use crate::sync::Ordering;
-use crate::task::Run;
+use crate::task::{Run, Task};
 use crate::timer::TimerTask;
-use crate::{Phase, Queue, sys};
+use crate::{Cx, Phase, Queue, sys};
 
 /// How long the figures that others see are behind at the most, while the loop is busy, in nanoseconds.
 const STALE: i64 = 1_000_000;
@@ -50,9 +49,9 @@ pub(crate) struct Observer {
     /// The time of next ticks and of microtasks in the present phase, and which of both the present checkpoint runs.
     drained: [Cell<i64>; 2],
     draining: Cell<Phase>,
-    /// Whether there is anything to account for.
     /// The time of hooks, which is in no phase.
     hooks: Cell<i64>,
+    /// Whether there is anything to account for.
     has_run: Cell<bool>,
     published: Cell<i64>,
     /// When, and after how many entries, the rate of what other threads hand over was looked at.
@@ -100,14 +99,18 @@ impl Observer {
         }
     }
 
-    /// A callback with what is to be noted about it, on the loop's thread.
-    pub(crate) fn track<F>(&self, callback: F, place: Place) -> Tracked<F> {
-        let is_noted = self.queued.begins();
-        if is_noted {
-            self.queued.measured();
-        }
-        let stamp = if is_noted { self.shown.stamp() } else { Stamp::default() };
-        Tracked { callback, place, stamp }
+    /// A task of the loop's own thread, with what is to be noted about it.
+    pub(crate) fn task<F>(&self, callback: F, place: Place) -> Task
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        Task::noted(callback, place, || {
+            let is_noted = self.queued.begins();
+            if is_noted {
+                self.queued.measured();
+            }
+            if is_noted { self.shown.stamp() } else { Stamp::default() }
+        })
     }
 
     /// The callback that has begun was queued there and then.
@@ -199,7 +202,7 @@ impl Observer {
     /// What is known at this moment.
     pub(crate) fn metrics(&self, local: &Local) -> Metrics {
         let activity = if local.driven.get() { Activity::Busy } else { Activity::Away };
-        self.shown.complete(&Report::of(&self.gather(local), activity))
+        self.shown.complete(&Report::of(&self.gather(local), activity), sys::now())
     }
 
     /// The loop does something else from the time on that is accounted for.
@@ -272,10 +275,8 @@ impl Observe for &Observer {
     }
 
     fn tick_begins(self, local: &Local) {
-        // The watchdog is to see that the loop gets on, also if it runs nothing.
-        let (since, ended) = self.mark.get();
-        self.mark.set((since, ended + 1));
-        self.begins(local.phase.get(), None);
+        // What has run is over, if the watchdog asks.
+        self.shown.no_callback();
         let mut figures = self.figures.borrow_mut();
         self.tick.set(figures.last);
         self.waited.set(0);
@@ -424,11 +425,6 @@ impl Observer {
         figures.counts.phase_times[Phase::NextTicks as usize] += next_ticks;
         figures.counts.phase_times[Phase::Microtasks as usize] += microtasks;
         figures.counts.phase_times[phase as usize] += passed - next_ticks - microtasks;
-        drop(figures);
-        for sampler in [phase, Phase::Microtasks, Phase::NextTicks] {
-            self.samplers[sampler as usize].adapt(now);
-        }
-        self.checkpoints.adapt(now);
     }
 
     /// A checkpoint that is measured has run callbacks of one kind until now.
@@ -467,7 +463,9 @@ impl Observer {
     /// Lets others see what is known, if it is a while since they could. A tick may take long.
     fn publish_now_and_then(&self, local: &Local, now: i64) {
         if now - self.published.get() >= STALE {
-            self.queued.adapt(now);
+            for sampler in self.samplers.iter().chain([&self.checkpoints, &self.queued]) {
+                sampler.adapt(now);
+            }
             self.adapt_to_arrivals(local, now);
             self.publish(local, Activity::Busy);
             self.published.set(now);

@@ -10,6 +10,7 @@ use super::snapshot::Metrics;
 use super::window::Window;
 use super::words::{Words, words};
 use crate::sync::{AtomicU64, Ordering};
+use crate::sys;
 
 /// What was known at a moment, and what is needed to tell what a later one adds.
 pub(super) struct Report {
@@ -45,13 +46,13 @@ impl Report {
         Published::new(Self::empty().count_words())
     }
 
-    /// Reads what was published.
-    pub(super) fn read(published: &Published) -> Self {
+    /// Reads what was published, and was so until the moment that is returned.
+    pub(super) fn read(published: &Published) -> (Self, i64) {
         published.read(|words| {
             let mut words = words.iter();
             let mut report = Self::empty();
             report.visit(&mut |word| *word = words.next().map_or(0, load));
-            report
+            (report, sys::now())
         })
     }
 

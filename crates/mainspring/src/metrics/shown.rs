@@ -10,11 +10,9 @@ use crossbeam_utils::CachePadded;
 use super::published::Published;
 use super::report::Report;
 use super::snapshot::Metrics;
-use super::tracked::Tracked;
 use crate::Phase;
 use crate::builder::Config;
 use crate::observe::Stamp;
-use crate::place::Place;
 use crate::stall::Watchdog;
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sys;
@@ -44,7 +42,7 @@ impl Activity {
 /// What the loop does now. Written by its thread, at every callback.
 #[derive(Debug)]
 struct Present {
-    /// Goes up with every callback that begins.
+    /// Goes up with every callback that begins. Zero before the first one of a tick.
     beat: AtomicU64,
     /// Where that callback was scheduled; null if it is not known.
     place: AtomicPtr<Location<'static>>,
@@ -67,6 +65,9 @@ pub(crate) struct Shown {
     pub(crate) watchdog: Option<Arc<Watchdog>>,
     /// Whether the threads are noted that queue something.
     is_traced: bool,
+    /// The longest times that any reader was told.
+    most_busy: AtomicU64,
+    most_idle: AtomicU64,
     /// When the loop was built.
     began: i64,
     pub(super) published: Published,
@@ -86,6 +87,8 @@ impl Shown {
             stalls: AtomicU64::new(0),
             watchdog: config.stall_threshold.map(|_| Arc::default()),
             is_traced: config.is_traced(),
+            most_busy: AtomicU64::new(0),
+            most_idle: AtomicU64::new(0),
             began: sys::now(),
             published: Report::place(),
         }
@@ -102,6 +105,11 @@ impl Shown {
         self.present.phase.store(phase as u8, Ordering::Relaxed);
         self.set_place(place);
         self.present.beat.store(beat, Ordering::Relaxed);
+    }
+
+    /// No callback runs until the next one begins.
+    pub(super) fn no_callback(&self) {
+        self.present.beat.store(0, Ordering::Relaxed);
     }
 
     /// The place of the callback that has begun is known.
@@ -137,21 +145,30 @@ impl Shown {
         }
     }
 
-    /// The number of the callback that runs, or ran last. None if the loop is not busy.
+    /// The number of the callback that runs, or ran last in this tick. None if the loop is not busy.
     pub(crate) fn beat(&self) -> Option<u64> {
-        (self.activity() == Activity::Busy).then(|| self.present.beat.load(Ordering::Relaxed))
+        let beat = self.present.beat.load(Ordering::Relaxed);
+        (self.activity() == Activity::Busy && beat != 0).then_some(beat)
     }
 
     /// What the loop has published, continued until now.
     pub(crate) fn metrics(&self) -> Metrics {
-        self.complete(&Report::read(&self.published))
+        let (report, now) = Report::read(&self.published);
+        self.complete(&report, now)
     }
 
-    /// The metrics of a report, continued until now.
-    pub(super) fn complete(&self, report: &Report) -> Metrics {
-        let now = sys::now();
+    /// The metrics of a report, continued until now. Times never go back: the loop may have looked at the clock, and
+    /// not published yet what it does since.
+    pub(super) fn complete(&self, report: &Report, now: i64) -> Metrics {
         let mut metrics = report.metrics(now);
         metrics.uptime = Duration::from_nanos((now - self.began).unsigned_abs());
+        for (time, most) in
+            [(&mut metrics.busy, &self.most_busy), (&mut metrics.idle, &self.most_idle)]
+        {
+            let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            let before = most.fetch_max(nanoseconds, Ordering::Relaxed);
+            *time = Duration::from_nanos(before.max(nanoseconds));
+        }
         metrics.refusals = self.refusals.load(Ordering::Relaxed);
         metrics.stalls = self.stalls.load(Ordering::Relaxed);
         metrics
@@ -162,14 +179,12 @@ impl Shown {
         if self.is_traced { Stamp::here() } else { Stamp::new(0) }
     }
 
-    /// A callback with what is to be noted about it, on another thread than the loop's. `number` is about that of
-    /// those queued before.
-    pub(crate) fn track<F>(&self, callback: F, place: Place, number: usize) -> Tracked<F> {
+    /// The present time, or nothing, for an entry of another thread. `number` is about that of those before it.
+    pub(crate) fn stamp_of(&self, number: usize) -> Stamp {
         // Numbers that are far from regular, so that what is noted is not in step with what is queued.
         let mixed = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         let is_noted = mixed as u32 & self.mask.load(Ordering::Relaxed) == 0;
-        let stamp = if is_noted { self.stamp() } else { Stamp::default() };
-        Tracked { callback, place, stamp }
+        if is_noted { self.stamp() } else { Stamp::default() }
     }
 }
 
@@ -222,9 +237,10 @@ impl Stamp {
         self.0 != 0
     }
 
-    /// How long before `now` it was: in less than three days.
+    /// How long before `now` it was: in less than a day. Not at all if it was after it.
     pub(super) fn before(self, now: i64) -> u64 {
-        (now as u64).wrapping_sub(self.0 >> 16) & TIME
+        let passed = (now as u64).wrapping_sub(self.0 >> 16) & TIME;
+        if passed > TIME / 2 { 0 } else { passed }
     }
 }
 

@@ -3,14 +3,14 @@
 use crate::Cx;
 use crate::observe::Stamp;
 use crate::place::{Origin, Place};
-use crate::task::Callback;
+use crate::task::{Callback, Task};
 
 /// A callback of a loop that is observed.
-pub(crate) struct Tracked<F> {
-    pub(crate) callback: F,
-    pub(crate) place: Place,
+struct Tracked<F> {
+    callback: F,
+    place: Place,
     /// When it was queued, if that was noted.
-    pub(crate) stamp: Stamp,
+    stamp: Stamp,
 }
 
 impl<F: Callback> Callback for Tracked<F> {
@@ -23,5 +23,39 @@ impl<F: Callback> Callback for Tracked<F> {
 
     fn origin(&self) -> Origin {
         Origin { place: self.place.get(), ..self.callback.origin() }
+    }
+}
+
+/// One that has no room for a stamp.
+struct Placed<F> {
+    callback: F,
+    place: Place,
+}
+
+impl<F: Callback> Callback for Placed<F> {
+    fn call(self, cx: &Cx) {
+        let Self { callback, place } = self;
+        Tracked { callback, place, stamp: Stamp::default() }.call(cx);
+    }
+
+    fn origin(&self) -> Origin {
+        Origin { place: self.place.get(), ..self.callback.origin() }
+    }
+}
+
+impl<const N: usize> Task<N> {
+    /// A task of a loop that is observed, with as much about it as there is room for: nothing is allocated that would not
+    /// be otherwise.
+    pub(crate) fn noted<F>(callback: F, place: Place, stamp: impl FnOnce() -> Stamp) -> Self
+    where
+        F: FnOnce(&Cx) + 'static,
+    {
+        if Self::has_room::<Tracked<F>>() || !Self::has_room::<F>() {
+            Self::new(Tracked { callback, place, stamp: stamp() })
+        } else if Self::has_room::<Placed<F>>() {
+            Self::new(Placed { callback, place })
+        } else {
+            Self::new(callback)
+        }
     }
 }

@@ -40,6 +40,15 @@ impl SentTask {
         Self(Task::<WORDS>::new(f))
     }
 
+    /// One of a loop that is observed; see [`Task::noted`].
+    #[cfg(feature = "metrics")]
+    pub(crate) fn noted<F>(f: F, place: crate::place::Place) -> Self
+    where
+        F: FnOnce(&crate::Cx) + Send + 'static,
+    {
+        Self(Task::noted(f, place, crate::observe::Stamp::default))
+    }
+
     pub(crate) fn into_task(self) -> TimerTask {
         self.0
     }

@@ -221,7 +221,8 @@ impl<O: Observe> Tick<'_, O> {
                 self.observe.callback_ends(local, phase);
             }
         })) {
-            self.observe.callback_ends(local, phase);
+            // Of this phase, or of the checkpoint after a callback of it.
+            self.observe.callback_ends(local, local.phase.get());
             self.cx.uncaught(payload);
         }
         self.observe.phase_ends(phase);

@@ -50,6 +50,23 @@ struct Present {
     activity: AtomicU8,
 }
 
+/// The longest times that any reader was told, in nanoseconds.
+#[derive(Debug, Default)]
+struct Latest {
+    uptime: AtomicU64,
+    busy: AtomicU64,
+    idle: AtomicU64,
+}
+
+impl Latest {
+    /// A time, or a longer one that somebody was told before.
+    fn next(latest: &AtomicU64, time: Duration) -> Duration {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // Both: the partner is the same of another reader, whose uptime is seen then.
+        Duration::from_nanos(latest.fetch_max(time, Ordering::AcqRel).max(time))
+    }
+}
+
 /// See the [module documentation](self).
 #[derive(Debug)]
 pub(crate) struct Shown {
@@ -65,9 +82,7 @@ pub(crate) struct Shown {
     pub(crate) watchdog: Option<Arc<Watchdog>>,
     /// Whether the threads are noted that queue something.
     is_traced: bool,
-    /// The longest times that any reader was told.
-    most_busy: AtomicU64,
-    most_idle: AtomicU64,
+    latest: Latest,
     /// When the loop was built.
     began: i64,
     pub(super) published: Published,
@@ -87,8 +102,7 @@ impl Shown {
             stalls: AtomicU64::new(0),
             watchdog: config.stall_threshold.map(|_| Arc::default()),
             is_traced: config.is_traced(),
-            most_busy: AtomicU64::new(0),
-            most_idle: AtomicU64::new(0),
+            latest: Latest::default(),
             began: sys::now(),
             published: Report::place(),
         }
@@ -161,14 +175,13 @@ impl Shown {
     /// not published yet what it does since.
     pub(super) fn complete(&self, report: &Report, now: i64) -> Metrics {
         let mut metrics = report.metrics(now);
-        metrics.uptime = Duration::from_nanos((now - self.began).unsigned_abs());
-        for (time, most) in
-            [(&mut metrics.busy, &self.most_busy), (&mut metrics.idle, &self.most_idle)]
-        {
-            let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-            let before = most.fetch_max(nanoseconds, Ordering::Relaxed);
-            *time = Duration::from_nanos(before.max(nanoseconds));
-        }
+        let uptime = (now - self.began).unsigned_abs();
+        // Before the others, so that whoever sees one of those sees a time that is as late.
+        self.latest.uptime.fetch_max(uptime, Ordering::Relaxed);
+        metrics.busy = Latest::next(&self.latest.busy, metrics.busy);
+        metrics.idle = Latest::next(&self.latest.idle, metrics.idle);
+        let uptime = Duration::from_nanos(self.latest.uptime.load(Ordering::Relaxed));
+        metrics.uptime = uptime.max(metrics.busy + metrics.idle);
         metrics.refusals = self.refusals.load(Ordering::Relaxed);
         metrics.stalls = self.stalls.load(Ordering::Relaxed);
         metrics

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 
 #[cfg(feature = "metrics")]
+mod apart;
+#[cfg(feature = "metrics")]
 mod throughput;
 mod ticks;
 
@@ -14,12 +16,14 @@ fn main() -> ExitCode {
             count.parse().map(ticks::run).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
         }
         #[cfg(feature = "metrics")]
+        ["apart", rounds] => rounds.parse().map_or(ExitCode::FAILURE, apart::run),
+        #[cfg(feature = "metrics")]
         ["throughput", tasks, repetitions] => match (tasks.parse(), repetitions.parse()) {
             (Ok(tasks), Ok(repetitions)) => throughput::run(tasks, repetitions),
             _ => ExitCode::FAILURE,
         },
         _ => {
-            eprintln!("usage: ticks COUNT | throughput TASKS REPETITIONS");
+            eprintln!("usage: ticks COUNT | apart BLOCKS | throughput TASKS REPETITIONS");
             ExitCode::FAILURE
         }
     }

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::inspect::parse_address;
+use crate::top::{Address, parse_interval};
 use crate::units::{parse_memory, parse_size, parse_time};
 
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -16,7 +18,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Runs JavaScript on the mainspring event loop.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(name = "mainspring", version = VERSION.as_str(), override_usage = USAGE, after_help = AFTER)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -41,7 +43,8 @@ pub(crate) struct Cli {
 const USAGE: &str = "\
 mainspring [OPTIONS] [FILE [ARGS]...]
        mainspring [OPTIONS] run FILE [ARGS]...
-       mainspring [OPTIONS] eval CODE [ARGS]...";
+       mainspring [OPTIONS] eval CODE [ARGS]...
+       mainspring top [OPTIONS] ADDR";
 
 const AFTER: &str = "\
 Without a file, evaluates what you type; from a pipe, runs the script that comes through it.
@@ -75,19 +78,48 @@ pub(crate) enum Command {
         #[arg(short, long)]
         print: bool,
     },
+    /// Shows what the loops of a program with an inspector do, such as one of --inspect
+    Top(Top),
 }
 
-#[derive(Clone, Debug, Default, Args)]
+/// Shows what the loops of a program with an inspector do, such as one of --inspect.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "mainspring top", bin_name = "mainspring top", after_help = AFTER_TOP)]
+pub(crate) struct Top {
+    /// Where the inspector is: 9230, 127.0.0.1:9230, http://localhost:9230/
+    #[arg(value_name = "ADDR")]
+    pub(crate) address: Address,
+
+    /// How often to look: 500ms, 2s
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, default_value = "1s")]
+    pub(crate) interval: Duration,
+
+    /// Prints what there is now, and ends
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Prints what there is now as JSON, and ends
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) json: bool,
+}
+
+const AFTER_TOP: &str = "\
+Keys: q or Ctrl-C quits; 1 to 9, Tab, Left and Right choose a loop; Up and Down scroll.
+
+If the output is no terminal, it is printed anew after each interval. Colours are off if NO_COLOR
+is set. The exit code is 1 if the first look fails; later on, it tries again.";
+
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 pub(crate) struct Options {
     /// Prints what was counted to the standard error when the script has ended
     #[arg(long, global = true, help_heading = "What it does")]
     pub(crate) stats: bool,
 
-    /// Writes a trace of all callbacks, for Perfetto or chrome://tracing
+    /// Writes a trace of all that the loop does, for Perfetto or chrome://tracing
     #[arg(long, global = true, value_name = "FILE", help_heading = "What it does")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Serves a page with the figures of the script: a port, or address:port
+    /// Serves a page with the figures of the loop: a port, or address:port; see top
     #[arg(
         long,
         global = true,
@@ -144,15 +176,33 @@ pub(crate) struct Options {
     pub(crate) strict_node: bool,
 }
 
+/// The command line. `top` runs no script, and has none of the options that others have.
+pub(crate) fn parse() -> Cli {
+    let args: Vec<_> = std::env::args_os().collect();
+    let is = |index: usize, word: &str| args.get(index).is_some_and(|arg| arg == word);
+    if is(1, "top") {
+        let top = Top::parse_from(&args[1..]);
+        return Cli { command: Some(Command::Top(top)), ..Cli::default() };
+    }
+    if is(1, "help") && is(2, "top") {
+        Top::parse_from(["mainspring top", "--help"]);
+    }
+    let cli = Cli::parse();
+    if matches!(cli.command, Some(Command::Top(_))) && cli.options != Options::default() {
+        let why = "these options are for scripts, and `top` runs none";
+        Cli::command().error(ErrorKind::ArgumentConflict, why).exit();
+    }
+    cli
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+        Top::command().debug_assert();
     }
 
     #[test]

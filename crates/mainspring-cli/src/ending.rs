@@ -14,14 +14,14 @@ use crate::trace::Trace;
 pub(crate) struct Ending {
     began: Instant,
     wants_stats: bool,
-    trace: Option<Rc<Trace>>,
+    trace: Option<Trace>,
     /// There once it is made.
     script: OnceCell<Rc<Runtime>>,
     first: RefCell<Option<Box<dyn Fn()>>>,
 }
 
 impl Ending {
-    pub(crate) fn new(began: Instant, wants_stats: bool, trace: Option<Rc<Trace>>) -> Rc<Self> {
+    pub(crate) fn new(began: Instant, wants_stats: bool, trace: Option<Trace>) -> Rc<Self> {
         let (script, first) = (OnceCell::new(), RefCell::default());
         Rc::new(Self { began, wants_stats, trace, script, first })
     }
@@ -36,11 +36,6 @@ impl Ending {
         self.first.replace(Some(Box::new(first)));
     }
 
-    /// What was counted so far.
-    pub(crate) fn figures(&self) -> Option<Figures> {
-        self.script.get().map(|script| Figures::of(script, self.began))
-    }
-
     /// Says and writes what was asked for.
     pub(crate) fn report(&self) {
         if let Some(first) = self.first.take() {
@@ -48,14 +43,16 @@ impl Ending {
         }
         if let Some(trace) = &self.trace {
             // The one that ends it has not come to its own end.
-            let running = self.script.get().and_then(|script| script.host().observed());
-            if let Some((kind, began)) = running {
-                trace.add(kind, began, Instant::now());
+            if let Some(host) = self.script.get().map(|script| script.host())
+                && let Some((kind, began)) = host.observed()
+            {
+                host.cx().trace_slice(kind, began, Instant::now());
             }
             trace.finish();
         }
-        if let Some(figures) = self.figures().filter(|_| self.wants_stats) {
-            let _ = write!(std::io::stderr(), "mainspring:\n{}", figures.table());
+        if let Some(script) = self.script.get().filter(|_| self.wants_stats) {
+            let table = Figures::of(script, self.began).table();
+            let _ = write!(std::io::stderr(), "mainspring:\n{table}");
         }
     }
 

@@ -17,7 +17,6 @@ pub(crate) struct Figures {
     /// What the engine has allocated.
     heap: u64,
     stats: Stats,
-    why_alive: Vec<String>,
 }
 
 impl Figures {
@@ -29,7 +28,6 @@ impl Figures {
             peak,
             heap: script.allocated().unwrap_or_default() as u64,
             stats: script.host().stats(),
-            why_alive: script.host().why_alive(),
         }
     }
 
@@ -59,42 +57,10 @@ impl Figures {
             table
         })
     }
-
-    /// For a program.
-    pub(crate) fn json(&self) -> String {
-        let Stats { timers, immediates, tick_passes, jobs, callbacks, .. } = self.stats;
-        let why_alive: Vec<_> = self.why_alive.iter().map(|reason| quoted(reason)).collect();
-        format!(
-            "{{\"wallMs\":{:.3},\"cpuMs\":{:.3},\"peakMemory\":{},\"engineHeap\":{},\
-             \"callbacks\":{{\"timers\":{timers},\"immediates\":{immediates},\
-             \"tickPasses\":{tick_passes},\"microtasks\":{jobs},\"other\":{callbacks}}},\
-             \"whyAlive\":[{}]}}",
-            millis(self.wall),
-            millis(self.cpu),
-            self.peak,
-            self.heap,
-            why_alive.join(",")
-        )
-    }
 }
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c < ' ' => {
-                let _ = write!(quoted, "\\u{:04x}", u32::from(c));
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 /// The processor time of the process, and the most memory that it has had.
@@ -110,14 +76,4 @@ fn usage() -> (Duration, u64) {
     // In kilobytes, except on Apple's systems.
     let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
     (time(usage.ru_utime) + time(usage.ru_stime), usage.ru_maxrss.unsigned_abs() * unit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn strings_are_quoted_for_json() {
-        assert_eq!(quoted("a \"b\" \\ \n"), r#""a \"b\" \\ \u000a""#);
-    }
 }

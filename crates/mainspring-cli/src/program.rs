@@ -27,6 +27,17 @@ pub(crate) enum Source {
     Repl,
 }
 
+impl Source {
+    /// What the loop is called that runs it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File(path) => text(path.file_name().unwrap_or(path.as_os_str())),
+            Self::Code { name, .. } => (*name).to_owned(),
+            Self::Repl => "repl".to_owned(),
+        }
+    }
+}
+
 impl Program {
     /// What the command line asks for. A script that comes through a pipe is read.
     pub(crate) fn of(cli: Cli) -> Result<Self, String> {
@@ -40,6 +51,7 @@ impl Program {
                 own_len -= 1;
                 (source, args)
             }
+            (Some(Command::Top(_)), ..) => return Err("`top` runs no script".into()),
             (None, Some(text), _) => (code(text, false), texts(script)),
             (None, None, Some(text)) => (code(text, true), texts(script)),
             (None, None, None) if !script.is_empty() => file(script)?,

@@ -17,9 +17,8 @@ use crate::{args, inspect, repl, signals, stack, watchdog};
 /// Runs a program, and ends the process. Comes back only if it cannot be run at all.
 pub(crate) fn run(program: Program, wanted: &args::Options) -> Result<Infallible, String> {
     let began = Instant::now();
-    let event_loop = event_loop(wanted).map_err(|error| error.to_string())?;
-    let trace = wanted.trace.as_deref().map(|path| Trace::create(path, began)).transpose()?;
-    let trace = trace.map(Rc::new);
+    let trace = wanted.trace.as_deref().map(Trace::create).transpose()?;
+    let event_loop = event_loop(wanted, trace.as_ref()).map_err(|error| error.to_string())?;
     let ending = Ending::new(began, wanted.stats, trace.clone());
     let limits = limits(wanted)?;
     let mut options = options(&program, wanted, &ending);
@@ -30,18 +29,24 @@ pub(crate) fn run(program: Program, wanted: &args::Options) -> Result<Infallible
     let script = Runtime::with_limits(event_loop.cx(), options, limits);
     let script = Rc::new(script.map_err(|error| error.to_string())?);
     ending.set_script(&script);
-    if let Some(trace) = trace {
-        script.host().set_observer(move |kind, began, ended| trace.add(kind, began, ended));
+    if trace.is_some() {
+        let cx = event_loop.cx().clone();
+        script.host().set_observer(move |kind, began, ended| cx.trace_slice(kind, began, ended));
     }
     if screen.is_none() && (wanted.stats || wanted.trace.is_some()) {
         signals::report_before(event_loop.cx(), &script, &ending)
             .map_err(|error| format!("signals cannot be watched: {error}"))?;
     }
-    if let Some(address) = wanted.inspect {
-        inspect::start(address, wanted.inspect_any, event_loop.handle(), &ending)?;
-    }
+    // It serves for as long as this function runs, which is to the end.
+    let _inspector = match wanted.inspect {
+        Some(address) => {
+            let (name, handle) = (program.source.name(), event_loop.handle());
+            Some(inspect::start(address, wanted.inspect_any, &name, &handle)?)
+        }
+        None => None,
+    };
     if let Some(limit) = wanted.max_callback_time {
-        watchdog::start(limit, script.host().deadline())?;
+        watchdog::start(limit, script.host().deadline(), trace)?;
     }
     if let Some(screen) = screen {
         return repl::run(&event_loop, &script, screen, &ending);
@@ -51,9 +56,22 @@ pub(crate) fn run(program: Program, wanted: &args::Options) -> Result<Infallible
     ending.end(code)
 }
 
-fn event_loop(wanted: &args::Options) -> Result<EventLoop, mainspring::Error> {
-    let builder = EventLoop::builder().microtask_budget(None).catch_up_timers(wanted.strict_node);
-    if wanted.virtual_time { builder.clock(&VirtualClock::auto()).build() } else { builder.build() }
+fn event_loop(
+    wanted: &args::Options,
+    trace: Option<&Trace>,
+) -> Result<EventLoop, mainspring::Error> {
+    let mut builder =
+        EventLoop::builder().microtask_budget(None).catch_up_timers(wanted.strict_node);
+    if wanted.inspect.is_some() {
+        builder = builder.stall_threshold(inspect::STALL);
+    }
+    if let Some(trace) = trace {
+        builder = builder.tracer(trace.tracer());
+    }
+    if wanted.virtual_time {
+        builder = builder.clock(&VirtualClock::auto());
+    }
+    builder.build()
 }
 
 fn options(program: &Program, wanted: &args::Options, ending: &Rc<Ending>) -> Options {

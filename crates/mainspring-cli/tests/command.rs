@@ -13,6 +13,7 @@ fn help_says_what_there_is() {
         for word in [
             "run",
             "eval",
+            "top",
             "--stats",
             "--trace",
             "--inspect",

@@ -50,49 +50,110 @@ fn trace(end: &str, name: &str) -> (common::Run, Vec<Value>) {
     let ran = finish(command(["--trace"]).arg(&path).arg("eval").arg(format!("{SCRIPT};{end}")));
     let text = std::fs::read_to_string(path).unwrap();
     let trace: Value = serde_json::from_str(&text).unwrap();
-    (ran, trace["traceEvents"].as_array().unwrap().clone())
+    (ran, trace.as_array().unwrap().clone())
+}
+
+/// From when to when, in nanoseconds.
+fn range(slice: &Value) -> (i64, i64) {
+    let nanos = |key: &str| (slice[key].as_f64().unwrap() * 1000.0).round() as i64;
+    (nanos("ts"), nanos("ts") + nanos("dur"))
+}
+
+/// What the script did: slices of its own, by their kind.
+fn kinds<'a>(events: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    events.iter().filter(move |event| event["cat"] == "slice" && event["name"] == kind)
 }
 
 // spec: MX-4, BX-5
 #[test]
-fn a_trace_has_a_slice_for_each_callback() {
+fn a_trace_has_a_slice_for_each_callback_of_the_script_in_that_of_the_loop() {
     let (ran, events) = trace("", "trace");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+    let named = |name: &str| kinds(&events, name).count();
     assert_eq!((named("main"), named("timer"), named("job")), (1, 2, 1));
     assert!(named("immediate") >= 1 && named("ticks") >= 1);
-    let (about, slices): (Vec<_>, Vec<_>) = events.iter().partition(|event| event["ph"] == "M");
-    assert!(about.iter().any(|event| event["name"] == "thread_name"));
-    let mut end = 0.0;
+    assert!(events.iter().any(|event| event["name"] == "thread_name"));
+    assert!(events.iter().any(|event| event["cat"] == "tick"));
+    for (kind, phase) in [
+        ("timer", "timers"),
+        ("immediate", "check"),
+        ("ticks", "next ticks"),
+        ("job", "microtasks"),
+    ] {
+        for slice in kinds(&events, kind) {
+            let (from, to) = range(slice);
+            let is_around = |event: &&Value| {
+                let is_of_phase = event["cat"] == "callback" && event["args"]["phase"] == phase;
+                is_of_phase && range(event).0 < from && to <= range(event).1
+            };
+            assert_eq!(events.iter().filter(is_around).count(), 1, "{slice}");
+        }
+    }
+}
+
+// spec: MX-4
+#[test]
+fn slices_of_a_trace_nest() {
+    let (_, events) = trace(
+        "let n = 0; (function next() { if (++n < 300) queueMicrotask(next); })(); \
+         const t = setInterval(() => { Promise.resolve().then(() => {}); if (++n > 350) clearInterval(t) }, 0)",
+        "trace-nesting",
+    );
+    let slices = events.iter().filter(|event| event["ph"] == "X");
+    // One thread. Flows begin with slices that take no time, wherever that is.
+    let mut slices: Vec<_> = slices.map(range).filter(|(from, to)| from < to).collect();
+    slices.sort_by_key(|&(from, to)| (from, -to));
+    assert!(slices.len() > 700, "{}", slices.len());
+    let mut around: Vec<(i64, i64)> = Vec::new();
     for slice in slices {
-        assert_eq!(slice["ph"], "X");
-        assert!(slice["pid"].is_u64() && slice["tid"].is_u64());
-        let (ts, dur) = (slice["ts"].as_f64().unwrap(), slice["dur"].as_f64().unwrap());
-        // One thread: none begins before the one before has ended. Times are rounded.
-        assert!(ts >= end - 0.002 && dur >= 0.0, "{slice} {end}");
-        end = ts + dur;
+        while around.last().is_some_and(|outer| outer.1 <= slice.0) {
+            around.pop();
+        }
+        assert!(around.last().is_none_or(|outer| slice.1 <= outer.1), "{slice:?} in {around:?}");
+        around.push(slice);
     }
 }
 
 // spec: MX-4
 #[test]
 fn a_trace_is_complete_however_the_script_ends() {
+    let kill = |signal: &str| {
+        format!(
+            "setTimeout(() => process.kill(process.pid, '{signal}'), 20); setInterval(() => {{}}, 10000)"
+        )
+    };
     for (end, code) in [
-        ("setTimeout(() => process.exit(3), 20)", 3),
-        ("setTimeout(() => { throw new Error('x') }, 20)", 1),
-        (
-            "setTimeout(() => process.kill(process.pid, 'SIGINT'), 20); setInterval(() => {}, 10000)",
-            -2,
-        ),
-        (
-            "setTimeout(() => process.kill(process.pid, 'SIGTERM'), 20); setInterval(() => {}, 10000)",
-            -15,
-        ),
+        ("setTimeout(() => process.exit(3), 20)".to_owned(), 3),
+        ("setTimeout(() => { throw new Error('x') }, 20)".to_owned(), 1),
+        ("setTimeout(() => Promise.reject(1), 20)".to_owned(), 1),
+        (kill("SIGINT"), -2),
+        (kill("SIGTERM"), -15),
     ] {
-        let (ran, events) = trace(end, "trace-end");
+        let (ran, events) = trace(&end, "trace-end");
         assert_eq!(ran.code, code, "{end}: {}", ran.stderr);
-        let timers = events.iter().filter(|event| event["name"] == "timer").count();
-        assert_eq!(timers, 3, "{end}");
+        assert_eq!(kinds(&events, "timer").count(), 3, "{end}");
+    }
+}
+
+// spec: MX-4, JS-4
+#[test]
+fn a_trace_is_complete_if_a_limit_ends_the_script() {
+    for (options, code) in [
+        (["--max-callback-time", "50"], "for (;;) {}"),
+        (["--max-memory", "8M"], "'x'.repeat(2 ** 29)"),
+        // A function of the engine that does not look at the clock: the watchdog ends it.
+        (["--max-callback-time", "50"], "Array(2 ** 32 - 1).join('')"),
+    ] {
+        let scratch = Scratch::new("trace-limit");
+        let path = scratch.path().join("trace.json");
+        let code = format!("setTimeout(() => {{}}, 1); setTimeout(() => {{ {code} }}, 20)");
+        let ran = finish(command(options).arg("--trace").arg(&path).arg("eval").arg(&code));
+        assert_eq!(ran.code, 1, "{code}: {}", ran.stderr);
+        let is_of_watchdog = ran.stderr.contains("within a function of the engine");
+        assert_eq!(is_of_watchdog, code.contains("join"), "{code}: {}", ran.stderr);
+        let text = std::fs::read_to_string(path).unwrap();
+        let events: Value = serde_json::from_str(&text).unwrap();
+        assert!(kinds(events.as_array().unwrap(), "timer").count() >= 1, "{code}: {text}");
     }
 }
 
@@ -158,11 +219,14 @@ impl Inspected {
         (head.to_owned(), body.to_owned())
     }
 
-    fn stats(&self) -> Value {
+    /// What is known of the loop.
+    fn state(&self) -> Value {
         let (head, body) =
-            self.ask(&format!("GET /stats HTTP/1.1\r\nHost: {}\r\n\r\n", self.address));
-        assert!(head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/json"), "{head}");
-        serde_json::from_str(&body).unwrap()
+            self.ask(&format!("GET /state.json HTTP/1.1\r\nHost: {}\r\n\r\n", self.address));
+        assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+        let state: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(state["loops"].as_array().unwrap().len(), 1);
+        state["loops"][0].clone()
     }
 }
 
@@ -182,42 +246,39 @@ fn a_running_script_can_be_looked_at() {
          queueMicrotask(() => {})",
     );
     script.wait_for_line();
-    let stats = script.stats();
-    assert_eq!(stats["callbacks"]["microtasks"], 1);
-    assert_eq!(stats["callbacks"]["timers"], 0);
-    assert!(stats["wallMs"].as_f64().unwrap() > 0.0 && stats["cpuMs"].as_f64().unwrap() > 0.0);
-    assert!(stats["peakMemory"].as_u64().unwrap() > stats["engineHeap"].as_u64().unwrap());
-    let why: Vec<_> =
-        stats["whyAlive"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert_eq!(why[0], "2 timers");
-    assert!(why[1].starts_with("a server on 127.0.0.1:"), "{why:?}");
+    let state = script.state();
+    assert_eq!(state["name"], "[eval]");
+    assert_eq!(state["metrics"]["timers"], 3);
+    assert!(state["metrics"]["callbacks"].as_u64().unwrap() >= 1);
+    let why = state["why_alive"]["reasons"].as_array().unwrap();
+    let of_kind = |kind: &str| why.iter().filter(|reason| reason["kind"] == kind).count();
+    assert_eq!((of_kind("timer"), of_kind("descriptor")), (2, 1), "{why:?}");
 
     let (head, page) = script.ask("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    assert!(
-        head.starts_with("HTTP/1.1 200 OK") && head.contains("Content-Security-Policy"),
-        "{head}"
-    );
-    assert!(page.contains("<title>mainspring</title>") && page.contains("/stats"));
-    for (request, status) in [
-        ("GET /other HTTP/1.1\r\n\r\n", "404"),
-        ("POST / HTTP/1.1\r\n\r\n", "405"),
-        ("GET /stats HTTP/1.1\r\nHost: example.org\r\n\r\n", "403"),
-        ("HEAD / HTTP/1.1\r\n\r\n", "200"),
-    ] {
-        let (head, body) = script.ask(request);
-        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{request}: {head}");
-        assert_eq!(request.starts_with("HEAD"), body.is_empty());
-    }
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+    assert!(page.contains("state.json"), "{page}");
+    let (_, metrics) = script.ask("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(metrics.contains("\nmainspring_timers{loop=\"[eval]\"} 3\n"), "{metrics}");
+    let (head, _) = script.ask("GET /state.json HTTP/1.1\r\nHost: example.org\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 421"), "{head}");
 }
 
-// spec: MX-3
+// spec: MX-2, MX-3
 #[test]
 fn a_loop_that_is_busy_is_said_to_be() {
-    let mut script = Inspected::new("console.log('busy'); for (;;) {}");
+    let mut script =
+        Inspected::new("console.log('busy'); setTimeout(() => { console.log(1); for (;;) {} })");
     script.wait_for_line();
-    let stats = script.stats();
-    assert_eq!(stats["busy"], true);
-    assert!(stats["note"].as_str().unwrap().contains("a callback is running"));
+    script.wait_for_line();
+    // The watchdog looks now and then.
+    let busy = loop {
+        let state = script.state();
+        if state["busy"].is_object() {
+            break state["busy"].clone();
+        }
+    };
+    assert_eq!((&busy["phase"], &busy["is_over"]), (&"timers".into(), &false.into()));
+    assert!(busy["duration"].as_f64().unwrap() >= 0.1, "{busy}");
 }
 
 // spec: BX-5
@@ -235,4 +296,58 @@ fn inspecting_is_for_this_machine_unless_it_is_said_otherwise() {
 fn inspecting_keeps_no_script_alive() {
     let ran = run(["--inspect", "0", "eval", "console.log('done')"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "done\n"));
+}
+
+// spec: MX-2, MX-3
+#[test]
+fn a_script_sees_the_figures_of_its_loop_if_it_is_observed() {
+    let code = "
+        const timer = setInterval(() => {}, 1e6);
+        setTimeout(() => {
+            const { loop, ...own } = mainspring.metrics();
+            console.log(JSON.stringify({ loop, own }));
+            clearInterval(timer);
+        }, 20);
+    ";
+    let metrics = |options: &[&str]| -> Value {
+        let ran = run(options.iter().copied().chain(["eval", code]));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let found = metrics(&["--inspect", "0"]);
+    let (of_loop, own) = (&found["loop"], &found["own"]);
+    assert_eq!((&own["timers"], &of_loop["timers"]), (&1.into(), &1.into()), "{found}");
+    // In milliseconds: it has waited for most of that time.
+    let idle = of_loop["idle"].as_f64().unwrap();
+    assert!(idle > 5.0 && idle < of_loop["uptime"].as_f64().unwrap(), "{found}");
+    assert_eq!(of_loop["phases"]["timers"]["callbacks"], 1);
+    assert!(
+        of_loop["phases"]["nextTicks"]["time"].is_number() && of_loop["phases"]["io"].is_object()
+    );
+    assert!(of_loop["queues"]["nextTicks"]["wait"]["p99"].is_number());
+    for name in ["throughput", "utilisation", "wakesElided", "budgetBreaches", "stalls"] {
+        assert!(of_loop[name].is_number(), "{name} is missing in {of_loop}");
+    }
+    assert!(metrics(&[])["loop"].is_null());
+}
+
+// spec: MX-5
+#[test]
+fn a_script_sees_what_keeps_its_loop_alive_by_its_own_names() {
+    let code = "
+        const server = require('node:net').createServer().listen(0, '127.0.0.1', () => {
+            const timer = setTimeout(() => {}, 1e6);
+            require('node:fs').readFile('/dev/null', () => { server.close(); clearTimeout(timer); });
+            console.log(mainspring.whyAlive().join('|'));
+        });
+    ";
+    for options in
+        [&[][..], &["--inspect", "0"], &["--strict-node"], &["--strict-node", "--inspect", "0"]]
+    {
+        let ran = run(options.iter().copied().chain(["eval", code]));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let (before, server) = ran.stdout.trim().rsplit_once('|').unwrap();
+        assert_eq!(before, "1 timer|1 operation on a worker", "{options:?}");
+        assert!(server.starts_with("a server on 127.0.0.1:"), "{options:?}: {server}");
+    }
 }

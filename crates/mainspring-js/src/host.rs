@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mainspring::{AbortSignal, Cx};
+use mainspring::{AbortSignal, Cause, Cx, Queue, Reason};
 
 use crate::{Callback, Global, OpError, Options, Output, Value};
 
@@ -89,6 +89,30 @@ pub struct Stats {
 pub(crate) struct Waiting {
     pub(crate) timers: usize,
     pub(crate) immediates: usize,
+}
+
+/// What of a script keeps the loop alive.
+struct Owned {
+    has_sockets: bool,
+    has_jobs: bool,
+}
+
+impl Owned {
+    /// Whether it is something of the script's, which has a better name for it.
+    fn has(&self, reason: &Reason) -> bool {
+        // The directory of this file: also if it is one of a registry.
+        let here = file!().strip_suffix("host.rs").unwrap_or(file!());
+        match (reason.cause, reason.place, reason.name) {
+            // All others are the script's, or those of a moment.
+            (Cause::Queued { queue, .. }, ..) => queue != Queue::External,
+            (_, Some(place), _) => place.file().starts_with(here),
+            (_, None, Some(name)) => name.contains("mainspring_js::"),
+            (Cause::Descriptor { .. }, None, None) => self.has_sockets,
+            // A result that is on its way back from a worker has a guard.
+            (Cause::Job | Cause::KeepAlive, None, None) => self.has_jobs,
+            _ => false,
+        }
+    }
 }
 
 /// When the present callback of a script has to be done, for another thread; see [`Host::deadline`].
@@ -219,20 +243,25 @@ impl Host {
         self.0.observed.get()
     }
 
-    /// What keeps the loop alive for the script, for a person to read: `2 timers`, `a server on 127.0.0.1:80`.
+    /// What keeps the loop alive, for a person to read: `2 timers`, `a server on 127.0.0.1:80`. What is none of the
+    /// script's is listed as [the loop says it](Cx::why_alive).
     #[must_use]
     pub fn why_alive(&self) -> Vec<String> {
         let waiting = self.0.waiting.borrow().as_ref().map(|waiting| waiting()).unwrap_or_default();
+        let offloaded = self.0.offloaded.get();
         let counts = [
             (waiting.timers, "timer", "timers"),
             (waiting.immediates, "immediate", "immediates"),
-            (self.0.offloaded.get(), "operation on a worker", "operations on workers"),
+            (offloaded, "operation on a worker", "operations on workers"),
         ];
         let counted = counts.into_iter().filter(|(count, ..)| *count > 0);
-        counted
-            .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
-            .chain(crate::ops::sockets(self))
-            .collect()
+        let counted = counted
+            .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }));
+        let sockets = crate::ops::sockets(self);
+        let owned = Owned { has_sockets: !sockets.is_empty(), has_jobs: offloaded > 0 };
+        let why = self.cx().why_alive();
+        let others = why.reasons.iter().filter(|reason| !owned.has(reason)).map(Reason::to_string);
+        counted.chain(sockets).chain(others).collect()
     }
 
     /// Whether the present callback has run for too long. For the interrupt handler of the engine.

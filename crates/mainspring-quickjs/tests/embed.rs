@@ -4,6 +4,7 @@ mod common;
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use common::{Script, event_loop};
 use mainspring::{EventLoop, LocalPromise, PanicPolicy};
@@ -100,6 +101,31 @@ fn an_engine_of_the_embedder_is_given_the_globals_that_were_chosen() {
     let absent = ",undefined".repeat(10);
     assert_eq!(output.text(), format!("function,function{absent}\njob\ntimer\n"));
     drop(script);
+}
+
+// spec: MX-5, JS-3
+#[test]
+fn what_the_embedder_keeps_the_loop_alive_by_is_listed_too() {
+    for is_observed in [false, true] {
+        let event_loop =
+            EventLoop::builder().microtask_budget(None).metrics(is_observed).build().unwrap();
+        let options = Options::new().stdout(Output::buffer());
+        let script = Runtime::new(event_loop.cx(), options).unwrap();
+        script.eval("setTimeout(() => {}, 1e6); setImmediate(() => {})", "app.js").unwrap();
+        let own = ["1 timer", "1 immediate"];
+        assert_eq!(script.host().why_alive(), own);
+
+        let timer = event_loop.cx().set_timeout(Duration::from_secs(60), |_| ()).unwrap();
+        event_loop.cx().submit(|_| ()).unwrap();
+        let guard = event_loop.handle().keep_alive();
+        let why = script.host().why_alive();
+        assert_eq!((&why[..2], why.len()), (&own.map(String::from)[..], 5), "{why:?}");
+        assert!(why[2].starts_with("a timer due in ") && why[2].contains("embed"), "{why:?}");
+        assert!(why[3].starts_with("a guard"), "{why:?}");
+        assert_eq!(why[4], "one entry in the queue `external`");
+        drop(guard);
+        event_loop.cx().clear_timeout(timer);
+    }
 }
 
 // spec: JS-3

@@ -33,7 +33,7 @@ impl Cx {
     pub(crate) fn call_hook(&self, hook: impl FnOnce()) {
         let before = self.0.phase.replace(Phase::Hook);
         #[cfg(feature = "metrics")]
-        let observed = self.0.observer().map(|observer| (observer, observer.hook_begins()));
+        let observed = self.0.observer().map(|observer| (observer, observer.hook_begins(&self.0)));
         let caught = catch_unwind(AssertUnwindSafe(hook));
         #[cfg(feature = "metrics")]
         if let Some((observer, from)) = observed {

@@ -25,7 +25,7 @@ impl<O: Observe> Tick<'_, O> {
         if self.cx.0.needs_checkpoint() && !self.cx.0.breached.get() {
             self.observe.checkpoint_begins(&self.cx.0);
             self.drain_microtasks();
-            self.observe.checkpoint_ends();
+            self.observe.checkpoint_ends(&self.cx.0);
         }
     }
 
@@ -71,7 +71,7 @@ impl<O: Observe> Tick<'_, O> {
         while self.cx.may_run_microtask() {
             let Some(task) = next() else { return };
             local.ran.set(local.ran.get() + 1);
-            self.observe.microtask_begins(phase);
+            self.observe.microtask_begins(local, phase);
             task.run(self.cx);
             self.observe.microtask_ends(local, phase);
         }

@@ -91,42 +91,51 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Puts in what `make` makes of `input`, or `note` if the inbox is observed, or hands `input` back. Neither must
-    /// panic.
+    /// Puts in what `make` makes of `input`, or hands `input` back. If the inbox is observed, `prepare` is asked first,
+    /// and if that gives something, `note` makes it with that. None of them must panic.
     #[inline]
-    pub(crate) fn push<I>(
+    pub(crate) fn push<I, P: Copy>(
         &self,
         input: I,
         make: impl Fn(I) -> T,
-        note: impl Fn(I) -> T,
+        prepare: impl FnOnce() -> Option<P>,
+        note: impl Fn(I, P) -> T,
     ) -> Result<(), (Refused, I)> {
         // Acquire: the partner is the consumer's store that lifts the detour; it is not needed for
         // the order of values, but makes a lifted detour imply that its values were taken over.
         let detour = self.detour.load(Ordering::Acquire);
-        if detour == 0 {
-            match self.ring.push(input, &make) {
-                Err((Refused::Full, input)) => self.push_slowly(input, make),
-                done => done,
+        if detour != 0 {
+            // Before a place is claimed: until then nobody waits.
+            if detour & OBSERVED != 0
+                && let Some(prepared) = prepare()
+            {
+                return self.push_noted(detour, input, move |input| note(input, prepared));
             }
-        } else if detour & OBSERVED == 0 {
-            self.push_slowly(input, make)
-        } else {
-            self.push_observed(detour, input, note)
+            if detour != OBSERVED {
+                return self.push_slowly(input, make);
+            }
         }
+        self.push_quickly(input, make)
     }
 
-    #[cold]
-    fn push_observed<I>(
+    #[inline(never)]
+    fn push_noted<I>(
         &self,
         detour: u8,
         input: I,
         note: impl Fn(I) -> T,
     ) -> Result<(), (Refused, I)> {
-        if detour != OBSERVED {
-            return self.push_slowly(input, note);
+        if detour == OBSERVED {
+            self.push_quickly(input, note)
+        } else {
+            self.push_slowly(input, note)
         }
-        match self.ring.push(input, &note) {
-            Err((Refused::Full, input)) => self.push_slowly(input, note),
+    }
+
+    #[inline]
+    fn push_quickly<I>(&self, input: I, make: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
+        match self.ring.push(input, &make) {
+            Err((Refused::Full, input)) => self.push_slowly(input, make),
             done => done,
         }
     }

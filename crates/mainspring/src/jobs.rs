@@ -288,7 +288,7 @@ impl<O: Observe> Tick<'_, O> {
         let local = &*self.cx.0;
         let inbox = &local.shared.microtasks;
         while self.cx.may_run_microtask() {
-            self.observe.microtask_begins(Phase::Microtasks);
+            self.observe.microtask_begins(local, Phase::Microtasks);
             if local.is_first_free()
                 && let Some(task) = local.microtasks.pop(inbox)
             {

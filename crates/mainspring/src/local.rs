@@ -329,7 +329,7 @@ impl Local {
     {
         #[cfg(feature = "metrics")]
         if self.observer().is_some() {
-            return Task::noted(callback, place, Stamp::default);
+            return Task::noted(callback, place, Stamp::default());
         }
         let _ = place;
         Task::new(callback)

@@ -44,9 +44,9 @@ pub(crate) trait Observe: Copy {
     fn enters(self);
     fn tick_begins(self, local: &Local);
     fn tick_ends(self, local: &Local);
-    fn phase_begins(self);
+    fn phase_begins(self, local: &Local);
     /// A phase ends that has run something.
-    fn phase_ends(self, phase: Phase);
+    fn phase_ends(self, local: &Local, phase: Phase);
     /// The timer that is run next was due then.
     fn timer_was_due(self, deadline: i64);
     /// And it is this one.
@@ -54,13 +54,13 @@ pub(crate) trait Observe: Copy {
     fn callback_begins(self, local: &Local, phase: Phase, callback: &impl Run);
     fn callback_ends(self, local: &Local, phase: Phase);
     fn checkpoint_begins(self, local: &Local);
-    fn checkpoint_ends(self);
-    fn microtask_begins(self, phase: Phase);
+    fn checkpoint_ends(self, local: &Local);
+    fn microtask_begins(self, local: &Local, phase: Phase);
     fn microtask_ends(self, local: &Local, phase: Phase);
     /// The loop has looked for descriptors that are ready.
-    fn looked(self);
+    fn looked(self, local: &Local);
     /// The loop begins to wait for something to do.
-    fn waits(self);
+    fn waits(self, local: &Local);
     /// It has given up to look for it by itself, and blocks.
     fn blocks(self, local: &Local);
     fn goes_on(self, local: &Local);
@@ -75,9 +75,9 @@ impl Observe for () {
     #[inline(always)]
     fn tick_ends(self, _: &Local) {}
     #[inline(always)]
-    fn phase_begins(self) {}
+    fn phase_begins(self, _: &Local) {}
     #[inline(always)]
-    fn phase_ends(self, _: Phase) {}
+    fn phase_ends(self, _: &Local, _: Phase) {}
     #[inline(always)]
     fn timer_was_due(self, _: i64) {}
     #[inline(always)]
@@ -89,15 +89,15 @@ impl Observe for () {
     #[inline(always)]
     fn checkpoint_begins(self, _: &Local) {}
     #[inline(always)]
-    fn checkpoint_ends(self) {}
+    fn checkpoint_ends(self, _: &Local) {}
     #[inline(always)]
-    fn microtask_begins(self, _: Phase) {}
+    fn microtask_begins(self, _: &Local, _: Phase) {}
     #[inline(always)]
     fn microtask_ends(self, _: &Local, _: Phase) {}
     #[inline(always)]
-    fn looked(self) {}
+    fn looked(self, _: &Local) {}
     #[inline(always)]
-    fn waits(self) {}
+    fn waits(self, _: &Local) {}
     #[inline(always)]
     fn blocks(self, _: &Local) {}
     #[inline(always)]

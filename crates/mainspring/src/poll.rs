@@ -134,13 +134,13 @@ impl<O: Observe> Tick<'_, O> {
             Ok(true)
         };
         local.watchers.fill(&local.shared, look)?;
-        self.observe.looked();
+        self.observe.looked(local);
         Ok(())
     }
 
     /// Blocks.
     fn block(self, deadline: Option<i64>) -> Result<(), Error> {
-        self.observe.waits();
+        self.observe.waits(&self.cx.0);
         let blocked = self.wait(deadline);
         self.observe.goes_on(&self.cx.0);
         // Work that comes at the last moment does not keep the descriptors from being looked at.

@@ -41,6 +41,26 @@ pub(crate) struct Outcome {
     pub(crate) at: Instant,
 }
 
+/// When an entry was queued, if that was noted.
+#[cfg(feature = "metrics")]
+type Noted = crate::observe::Stamp;
+#[cfg(not(feature = "metrics"))]
+type Noted = std::convert::Infallible;
+
+/// A task with what is to be noted about it.
+fn noted<F>(task: F, place: Place, noted: Noted) -> SendTask
+where
+    F: FnOnce(&Cx) + Send + 'static,
+{
+    #[cfg(feature = "metrics")]
+    return SendTask::noted(task, place, noted);
+    #[cfg(not(feature = "metrics"))]
+    {
+        let _ = (task, place);
+        match noted {}
+    }
+}
+
 /// Reachable from every thread.
 pub(crate) struct Shared {
     pub(crate) sleep: Sleep,
@@ -140,7 +160,8 @@ impl Shared {
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
-        match inbox.push(task, SendTask::new, |task| self.observed_task(inbox, task, place)) {
+        let stamp = || self.stamp_of_next(inbox);
+        match inbox.push(task, SendTask::new, stamp, |task, stamp| noted(task, place, stamp)) {
             Ok(()) => {
                 self.sleep.notify_of_entry();
                 if self.sleep.state.is_ending() {
@@ -156,17 +177,16 @@ impl Shared {
         }
     }
 
-    /// A task with what is to be noted about it, for an inbox that is observed.
-    fn observed_task<F>(&self, inbox: &Inbox<SendTask>, task: F, place: Place) -> SendTask
-    where
-        F: FnOnce(&Cx) + Send + 'static,
-    {
+    /// What is to be noted about the next entry of an inbox that is observed, if anything is.
+    #[inline]
+    fn stamp_of_next(&self, inbox: &Inbox<SendTask>) -> Option<Noted> {
         #[cfg(feature = "metrics")]
         if let Some(shown) = &self.shown {
-            return SendTask::noted(task, place, || shown.stamp_of(inbox.pushed()));
+            let stamp = shown.stamp_of(inbox.pushed());
+            return shown.is_noted(stamp).then_some(stamp);
         }
-        let _ = (inbox, place);
-        SendTask::new(task)
+        let _ = inbox;
+        None
     }
 
     /// The task of a timer that another thread sets, with what is to be noted about it.

@@ -200,7 +200,7 @@ impl Cx {
         let shared = &*local.shared;
         let is_over = || shared.workers.busy() < busy || !self.is_drained() || !local.may_go_on();
         observed!(self, |observe| {
-            observe.waits();
+            observe.waits(local);
             observe.blocks(local);
             shared.workers.wait(is_over, || shared.patience());
             observe.goes_on(local);

@@ -228,7 +228,7 @@ impl SendTask {
 
     /// One of a loop that is observed; see [`Task::noted`].
     #[cfg(feature = "metrics")]
-    pub(crate) fn noted<F>(f: F, place: Place, stamp: impl FnOnce() -> Stamp) -> Self
+    pub(crate) fn noted<F>(f: F, place: Place, stamp: Stamp) -> Self
     where
         F: FnOnce(&Cx) + Send + 'static,
     {

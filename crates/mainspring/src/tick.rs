@@ -198,7 +198,7 @@ impl<O: Observe> Tick<'_, O> {
     ) {
         let local = &*self.cx.0;
         local.checkpoint.set(local.ran.get());
-        self.observe.phase_begins();
+        self.observe.phase_begins(local);
         // One guard for all callbacks: entering it for each would cost more than many of them do.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
             let mut batch = BATCH;
@@ -225,7 +225,7 @@ impl<O: Observe> Tick<'_, O> {
             self.observe.callback_ends(local, local.phase.get());
             self.cx.uncaught(payload);
         }
-        self.observe.phase_ends(phase);
+        self.observe.phase_ends(local, phase);
     }
 
     /// Looks at some of the promises that are listed, and takes those out that need not be.

@@ -1,7 +1,9 @@
 //! The process, the clock and the output.
 
 use std::io::{self, IsTerminal};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mainspring::{Latency, Metrics, Phase, Queue};
 
 use super::{Args, Op};
 use crate::options::Global;
@@ -29,6 +31,9 @@ pub(super) const OPS: &[(&str, Op)] = &[
     ("uptime", |host, _| Ok((host.cx().performance().now() / 1e3).into())),
     ("options", options),
     ("stats", stats),
+    ("loopMetrics", |host, _| {
+        Ok(host.cx().metrics().as_ref().map_or(Value::Undefined, loop_metrics))
+    }),
     ("whyAlive", |host, _| Ok(strings(&host.why_alive()))),
 ];
 
@@ -131,15 +136,88 @@ fn options(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
 
 fn stats(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
     let stats = host.stats();
-    #[expect(clippy::cast_precision_loss, reason = "counts")]
-    let number = |count: u64| Value::Number(count as f64);
     Ok(Value::object([
-        ("timers", number(stats.timers)),
-        ("immediates", number(stats.immediates)),
-        ("tickPasses", number(stats.tick_passes)),
-        ("jobs", number(stats.jobs)),
-        ("callbacks", number(stats.callbacks)),
+        ("timers", count(stats.timers)),
+        ("immediates", count(stats.immediates)),
+        ("tickPasses", count(stats.tick_passes)),
+        ("jobs", count(stats.jobs)),
+        ("callbacks", count(stats.callbacks)),
     ]))
+}
+
+/// What the loop knows of itself: times in milliseconds.
+fn loop_metrics(metrics: &Metrics) -> Value {
+    let phase = |phase: Phase| {
+        let metrics = metrics.phase(phase);
+        let value = [("time", millis(metrics.time)), ("callbacks", count(metrics.callbacks))];
+        (camel_case(&phase.to_string()), Value::object(value))
+    };
+    let queue = |queue: Queue| {
+        let metrics = metrics.queue(queue);
+        let value = [
+            ("current", count(metrics.current)),
+            ("max", count(metrics.max)),
+            ("average", metrics.average.into()),
+            ("wait", latency(&metrics.wait)),
+        ];
+        (camel_case(&queue.to_string()), Value::object(value))
+    };
+    Value::object([
+        ("uptime", millis(metrics.uptime)),
+        ("ticks", count(metrics.ticks)),
+        ("callbacks", count(metrics.callbacks)),
+        ("throughput", metrics.throughput.into()),
+        ("utilisation", metrics.utilisation().into()),
+        ("busy", millis(metrics.busy)),
+        ("idle", millis(metrics.idle)),
+        ("tick", latency(&metrics.tick)),
+        ("run", latency(&metrics.run)),
+        ("lateness", latency(&metrics.lateness)),
+        ("timers", count(metrics.timers)),
+        ("fds", count(metrics.fds)),
+        ("futures", count(metrics.futures)),
+        ("jobs", count(metrics.jobs)),
+        ("wakesIssued", count(metrics.wakes_issued)),
+        ("wakesElided", count(metrics.wakes_elided)),
+        ("budgetBreaches", count(metrics.budget_breaches)),
+        ("overloads", count(metrics.overloads)),
+        ("refusals", count(metrics.refusals)),
+        ("panics", count(metrics.panics)),
+        ("stalls", count(metrics.stalls)),
+        ("phases", Value::object(Phase::ALL.map(phase))),
+        ("queues", Value::object(Queue::ALL.map(queue))),
+    ])
+}
+
+fn latency(latency: &Latency) -> Value {
+    Value::object([
+        ("count", count(latency.count)),
+        ("mean", millis(latency.mean)),
+        ("max", millis(latency.max)),
+        ("p50", millis(latency.p50)),
+        ("p90", millis(latency.p90)),
+        ("p95", millis(latency.p95)),
+        ("p99", millis(latency.p99)),
+    ])
+}
+
+fn millis(time: Duration) -> Value {
+    (time.as_secs_f64() * 1e3).into()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts")]
+fn count(count: u64) -> Value {
+    Value::Number(count as f64)
+}
+
+/// `next ticks` as `nextTicks`, `i/o` as `io`.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split(' ');
+    let first = words.next().unwrap_or_default().replace('/', "");
+    words.fold(first, |name, word| {
+        let (initial, rest) = word.split_at(word.len().min(1));
+        name + &initial.to_ascii_uppercase() + rest
+    })
 }
 
 fn strings(list: &[String]) -> Value {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::figures::{EACH_CHECKPOINT, EACH_TICK, Figures, LATENESS, RUN, TICK, WAIT};
 use super::report::{Edition, Report};
-use super::sampler::{Sampler, stride};
+use super::sampler::{PERIOD, Sampler, stride};
 use super::shown::{Activity, Shown};
 use super::snapshot::Metrics;
 #[cfg(feature = "spans")]
@@ -51,14 +51,16 @@ pub(crate) struct Observer {
     draining: Cell<Phase>,
     /// The time of hooks, which is in no phase.
     hooks: Cell<i64>,
-    /// Whether there is anything to account for.
-    has_run: Cell<bool>,
+    /// How many callbacks had been run when the present phase began.
+    started: Cell<u64>,
+    /// Up to how many events before one is measured it is told of: none, or all of them if somebody follows the callbacks.
+    gate: u32,
     published: Cell<i64>,
     /// When, and after how many entries, the rate of what other threads hand over was looked at.
     arrivals: Cell<(i64, u64)>,
     /// When the callback that runs was queued, if that was noted.
     stamp: Cell<Stamp>,
-    /// When the clock was last looked at, and how many callbacks had come to their ends.
+    /// When the clock was last looked at, and how many callbacks had been run.
     mark: Cell<(i64, u64)>,
     trace: Trace,
     #[cfg(feature = "spans")]
@@ -88,7 +90,8 @@ impl Observer {
             drained: [Cell::new(0), Cell::new(0)],
             draining: Cell::new(Phase::Microtasks),
             hooks: Cell::new(0),
-            has_run: Cell::new(false),
+            started: Cell::new(0),
+            gate: if shown.is_followed() { u32::MAX } else { 0 },
             published: Cell::new(now),
             arrivals: Cell::new((now, 0)),
             stamp: Cell::default(),
@@ -104,13 +107,16 @@ impl Observer {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        Task::noted(callback, place, || {
-            let is_noted = self.queued.begins();
-            if is_noted {
-                self.queued.measured();
-            }
-            if is_noted { self.shown.stamp() } else { Stamp::default() }
-        })
+        let is_stamped = self.queued.begins(0);
+        if is_stamped {
+            self.queued.measured();
+        }
+        let stamp = if is_stamped { self.shown.stamp() } else { Stamp::default() };
+        if self.shown.is_noted(stamp) {
+            Task::noted(callback, place, stamp)
+        } else {
+            Task::new(callback)
+        }
     }
 
     /// The callback that has begun was queued there and then.
@@ -140,15 +146,16 @@ impl Observer {
     }
 
     /// A function of the embedder is about to be called. Returns when that was.
-    pub(crate) fn hook_begins(&self) -> i64 {
+    pub(crate) fn hook_begins(&self, local: &Local) -> i64 {
         self.begins(Phase::Hook, None);
-        self.look(1)
+        self.look(local.ran.get(), true)
     }
 
     /// It was called, in that phase, and had begun then.
     pub(crate) fn hook_ends(&self, phase: Phase, from: i64) {
         let to = sys::now();
-        self.mark.set((to, self.beat.get()));
+        let (_, ended) = self.mark.get();
+        self.mark.set((to, ended));
         self.shown.set_phase(phase);
         self.trace.callback(Phase::Hook, None, (from, to), Stamp::default());
         self.figures.borrow_mut().counts.phase_times[Phase::Hook as usize] += to - from;
@@ -187,7 +194,7 @@ impl Observer {
         // A panic may have left a tick, and what is open in it.
         #[cfg(feature = "spans")]
         self.spans.tick_ends();
-        self.advance(false);
+        self.advance(local, false);
         self.publish(local, Activity::Away);
     }
 
@@ -216,7 +223,7 @@ impl Observer {
     fn gather(&self, local: &Local) -> RefMut<'_, Figures> {
         let mut figures = self.figures.borrow_mut();
         figures.gather(local);
-        let mut callbacks = self.samplers.each_ref().map(|sampler| sampler.events.get());
+        let mut callbacks = self.samplers.each_ref().map(|sampler| sampler.events());
         // Those of checkpoints are not told exactly.
         callbacks[Phase::Microtasks as usize] = 0;
         let others: u64 = callbacks.iter().sum();
@@ -233,32 +240,29 @@ impl Observer {
         self.shown.set_activity(activity);
     }
 
-    #[inline]
+    /// Lets the watchdog see which callback begins.
     fn begins(&self, phase: Phase, place: Option<&'static Location<'static>>) {
         let beat = self.beat.get() + 1;
         self.beat.set(beat);
-        self.stamp.set(Stamp::default());
         self.shown.callback_begins(phase, place, beat);
     }
 
-    /// Looks at the clock. The last so many callbacks have begun at this moment, and those before that, since the last
-    /// look, are over.
-    fn look(&self, beginning: u64) -> i64 {
+    /// Looks at the clock, when so many callbacks have come to their ends, and perhaps another one begins.
+    fn look(&self, ended: u64, begins: bool) -> i64 {
         let now = sys::now();
-        let beat = self.beat.get() - beginning;
-        let (since, before) = self.mark.replace((now, beat));
-        if beat > before {
-            self.figures.borrow_mut().record_stretch(beat - before, now - since);
+        let (since, before) = self.mark.replace((now, ended));
+        if ended > before {
+            self.figures.borrow_mut().record_stretch(ended - before, now - since);
         }
-        if beginning > 0 {
+        if begins {
             self.trace.begins(now);
         }
         now
     }
 
     /// Accounts for the time since the time that is accounted for. Returns the time before and now.
-    fn advance(&self, is_idle: bool) -> (i64, i64) {
-        let now = self.look(0);
+    fn advance(&self, local: &Local, is_idle: bool) -> (i64, i64) {
+        let now = self.look(local.ran.get(), false);
         self.hooks.set(0);
         let passed = self.figures.borrow_mut().advance(now, is_idle);
         (now - passed, now)
@@ -268,7 +272,8 @@ impl Observer {
 impl Observe for &Observer {
     fn enters(self) {
         let now = sys::now();
-        self.mark.set((now, self.beat.get()));
+        let (_, ended) = self.mark.get();
+        self.mark.set((now, ended));
         // What was before was not the loop's time.
         self.figures.borrow_mut().last = now;
         self.becomes(Activity::Busy);
@@ -292,7 +297,7 @@ impl Observe for &Observer {
     fn tick_ends(self, local: &Local) {
         #[cfg(feature = "spans")]
         self.spans.tick_ends();
-        let (_, now) = self.advance(false);
+        let (_, now) = self.advance(local, false);
         {
             let mut figures = self.figures.borrow_mut();
             self.trace.tick(figures.counts.ticks, (self.tick.get(), now));
@@ -305,14 +310,14 @@ impl Observe for &Observer {
     }
 
     #[inline]
-    fn phase_begins(self) {
-        self.has_run.set(false);
+    fn phase_begins(self, local: &Local) {
+        self.started.set(local.ran.get());
     }
 
     #[inline]
-    fn phase_ends(self, phase: Phase) {
-        if self.has_run.get() {
-            self.account(phase);
+    fn phase_ends(self, local: &Local, phase: Phase) {
+        if self.started.get() != local.ran.get() {
+            self.account(local, phase);
             #[cfg(feature = "spans")]
             self.spans.phase_ends();
         }
@@ -325,23 +330,19 @@ impl Observe for &Observer {
 
     #[inline]
     fn timer_is(self, task: &mut TimerTask) {
-        self.timer_place.set(task.origin().place);
+        if self.shown.is_followed() {
+            self.timer_place.set(task.origin().place);
+        }
     }
 
     #[inline]
     fn callback_begins(self, local: &Local, phase: Phase, callback: &impl Run) {
         #[cfg(feature = "spans")]
-        if !self.has_run.get() {
+        if self.started.get() + 1 == local.ran.get() {
             self.spans.phase_begins(phase);
         }
-        self.has_run.set(true);
-        let place = match phase {
-            Phase::Timers => self.timer_place.take(),
-            _ => callback.place(),
-        };
-        self.begins(phase, place);
-        if self.samplers[phase as usize].begins() {
-            self.measure(local, phase);
+        if self.samplers[phase as usize].begins(self.gate) {
+            self.follow(local, phase, callback);
         }
     }
 
@@ -354,32 +355,34 @@ impl Observe for &Observer {
 
     #[inline]
     fn checkpoint_begins(self, local: &Local) {
-        self.has_run.set(true);
-        if self.checkpoints.begins() {
-            self.checkpoints.from.set(self.look(0));
+        if self.checkpoints.begins(0) {
+            self.checkpoints.from.set(self.look(local.ran.get(), false));
             self.draining.set(Phase::Microtasks);
             self.figures.borrow_mut().look(local, &EACH_CHECKPOINT);
         }
     }
 
     #[inline]
-    fn checkpoint_ends(self) {
+    fn checkpoint_ends(self, local: &Local) {
         if self.checkpoints.is_measuring() {
-            self.drained_until(self.look(0));
+            self.drained_until(self.look(local.ran.get(), false));
             self.checkpoints.measured();
         }
     }
 
     #[inline]
-    fn microtask_begins(self, phase: Phase) {
-        self.begins(phase, None);
+    fn microtask_begins(self, local: &Local, phase: Phase) {
         if phase != self.draining.get() && self.checkpoints.is_measuring() {
-            self.drained_until(self.look(1));
+            self.drained_until(sys::now());
             self.draining.set(phase);
         }
         let sampler = &self.samplers[phase as usize];
-        if sampler.begins() {
-            sampler.from.set(self.look(1));
+        if sampler.begins(self.gate) {
+            self.begins(phase, None);
+            if sampler.is_measuring() {
+                // It may be counted already, or not yet.
+                sampler.from.set(self.look(local.ran.get(), true));
+            }
         }
     }
 
@@ -388,12 +391,12 @@ impl Observe for &Observer {
         self.callback_ends(local, phase);
     }
 
-    fn looked(self) {
-        self.account(Phase::Io);
+    fn looked(self, local: &Local) {
+        self.account(local, Phase::Io);
     }
 
-    fn waits(self) {
-        self.advance(false);
+    fn waits(self, local: &Local) {
+        self.advance(local, false);
         self.becomes(Activity::Idle);
     }
 
@@ -402,7 +405,7 @@ impl Observe for &Observer {
     }
 
     fn goes_on(self, local: &Local) {
-        let (from, to) = self.advance(true);
+        let (from, to) = self.advance(local, true);
         self.trace.sleep((from, to), local.shared.sleep.last_signal.take());
         self.waited.set(self.waited.get() + to - from);
         self.becomes(Activity::Busy);
@@ -412,9 +415,9 @@ impl Observe for &Observer {
 impl Observer {
     /// A phase has run something, and ends.
     #[cold]
-    fn account(&self, phase: Phase) {
+    fn account(&self, local: &Local, phase: Phase) {
         let hooks = self.hooks.take();
-        let (from, now) = self.advance(false);
+        let (from, now) = self.advance(local, false);
         let passed = (now - from - hooks).max(0);
         self.trace.phase(phase, (from, now));
         // What was measured stands for what was not, so it can be more than there is.
@@ -435,11 +438,21 @@ impl Observer {
         drained.set(drained.get() + took * i64::from(self.checkpoints.weight()));
     }
 
-    /// A callback that begins is measured.
+    /// A callback begins that is measured, or that somebody follows.
     #[cold]
-    fn measure(&self, local: &Local, phase: Phase) {
-        let now = self.look(1);
-        self.samplers[phase as usize].from.set(now);
+    fn follow(&self, local: &Local, phase: Phase, callback: &impl Run) {
+        let place = match phase {
+            Phase::Timers => self.timer_place.take(),
+            _ => callback.place(),
+        };
+        self.begins(phase, place);
+        let sampler = &self.samplers[phase as usize];
+        if !sampler.is_measuring() {
+            return;
+        }
+        // It is counted already.
+        let now = self.look(local.ran.get() - 1, true);
+        sampler.from.set(now);
         if phase == Phase::Timers {
             let clock = &local.shared.clock;
             let now = if clock.virtual_clock.is_some() { clock.cached() } else { now };
@@ -454,19 +467,21 @@ impl Observer {
         let sampler = &self.samplers[phase as usize];
         let time @ (from, to) = (sampler.from.get(), sys::now());
         sampler.measured();
-        self.mark.set((to, self.beat.get()));
-        self.trace.callback(phase, self.shown.place(), time, self.stamp.get());
+        self.mark.set((to, local.ran.get()));
+        self.trace.callback(phase, self.shown.place(), time, self.stamp.take());
         self.figures.borrow_mut().record(RUN, to - from);
         self.publish_now_and_then(local, to);
     }
 
     /// Lets others see what is known, if it is a while since they could. A tick may take long.
     fn publish_now_and_then(&self, local: &Local, now: i64) {
-        if now - self.published.get() >= STALE {
+        if now - self.arrivals.get().0 >= PERIOD {
             for sampler in self.samplers.iter().chain([&self.checkpoints, &self.queued]) {
                 sampler.adapt(now);
             }
             self.adapt_to_arrivals(local, now);
+        }
+        if now - self.published.get() >= STALE {
             self.publish(local, Activity::Busy);
             self.published.set(now);
         }
@@ -474,13 +489,11 @@ impl Observer {
 
     /// Bounds the number of times that other threads note.
     fn adapt_to_arrivals(&self, local: &Local, now: i64) {
-        if self.trace.is_on() {
-            return;
-        }
-        let (since, before) = self.arrivals.get();
         let handed_over = local.shared.handed_over();
+        let (since, before) = self.arrivals.replace((now, handed_over));
         let stride = stride(handed_over.saturating_sub(before), now - since);
-        self.shown.mask.store(stride.next_power_of_two() - 1, Ordering::Relaxed);
-        self.arrivals.set((now, handed_over));
+        if !self.trace.is_on() {
+            self.shown.mask.store(stride.next_power_of_two() - 1, Ordering::Relaxed);
+        }
     }
 }

@@ -28,12 +28,12 @@ pub(super) struct Sampler {
     /// Events until one is measured; zero while one is.
     left: Cell<u32>,
     stride: Cell<u32>,
-    /// Events that the present sample stands for.
+    /// Events that the present sample stands for: the last one of them is measured.
     weight: Cell<u32>,
     /// When the event began that is measured.
     pub(super) from: Cell<i64>,
-    /// Events so far.
-    pub(super) events: Cell<u64>,
+    /// Events before those.
+    before: Cell<u64>,
     /// What that was when the stride was last looked at, and when that was.
     seen: Cell<u64>,
     since: Cell<i64>,
@@ -50,7 +50,7 @@ impl Sampler {
             stride: Cell::new(1),
             weight: Cell::new(1),
             from: Cell::new(0),
-            events: Cell::new(0),
+            before: Cell::new(0),
             seen: Cell::new(0),
             since: Cell::new(0),
             random: Cell::new(seed.wrapping_mul(0x9E37_79B9) | 1),
@@ -58,13 +58,17 @@ impl Sampler {
         }
     }
 
-    /// There is one more event. Tells whether it is to be measured.
+    /// There is one more event. Tells whether it is to be measured, or up to so many events are left until one is.
     #[inline]
-    pub(super) fn begins(&self) -> bool {
-        self.events.set(self.events.get() + 1);
+    pub(super) fn begins(&self, gate: u32) -> bool {
         let left = self.left.get().saturating_sub(1);
         self.left.set(left);
-        left == 0
+        left <= gate
+    }
+
+    /// How many events there were.
+    pub(super) fn events(&self) -> u64 {
+        self.before.get() + u64::from(self.weight.get() - self.left.get())
     }
 
     /// Whether the present event is measured.
@@ -80,6 +84,7 @@ impl Sampler {
 
     /// The present event was measured.
     pub(super) fn measured(&self) {
+        self.before.set(self.before.get() + u64::from(self.weight.get()));
         let stride = self.stride.get();
         let mut random = self.random.get();
         random ^= random << 13;
@@ -95,13 +100,13 @@ impl Sampler {
     pub(super) fn adapt(&self, now: i64) {
         let passed = now - self.since.get();
         if passed >= PERIOD && !self.is_complete {
-            let stride = stride(self.events.get() - self.seen.get(), passed);
+            let stride = stride(self.events() - self.seen.get(), passed);
             self.stride.set(stride);
             // Not for as long as the old distance would take at the new rate.
             let excess = self.left.get().saturating_sub(stride);
             self.left.set(self.left.get() - excess);
             self.weight.set(self.weight.get() - excess);
-            self.seen.set(self.events.get());
+            self.seen.set(self.events());
             self.since.set(now);
         }
     }
@@ -116,7 +121,7 @@ mod tests {
     /// The numbers of the events that are measured, of so many.
     fn measured(sampler: &Sampler, events: u32) -> Vec<u32> {
         let is_measured = |_: &u32| {
-            let begins = sampler.begins();
+            let begins = sampler.begins(0);
             if begins {
                 sampler.measured();
             }
@@ -134,7 +139,7 @@ mod tests {
         assert_eq!(measured(&sampler, 40_000).len(), 40_000);
         sampler.adapt(2 * SECOND);
         assert_eq!(measured(&sampler, 10).len(), 10, "40,000 in a second are not too many");
-        assert_eq!(sampler.events.get(), 40_110);
+        assert_eq!(sampler.events(), 40_110);
     }
 
     // spec: MX-1, MX-2
@@ -167,7 +172,7 @@ mod tests {
         let mut weight = 0;
         let (mut events, mut last) = (0, 0);
         for event in 1..=1_000_000_u32 {
-            if sampler.begins() {
+            if sampler.begins(0) {
                 weight += sampler.weight();
                 (events, last) = (event, sampler.weight());
                 sampler.measured();

@@ -82,6 +82,8 @@ pub(crate) struct Shown {
     pub(crate) watchdog: Option<Arc<Watchdog>>,
     /// Whether the threads are noted that queue something.
     is_traced: bool,
+    /// Whether somebody wants to know which callback runs, and where it was scheduled.
+    is_followed: bool,
     latest: Latest,
     /// When the loop was built.
     began: i64,
@@ -102,6 +104,7 @@ impl Shown {
             stalls: AtomicU64::new(0),
             watchdog: config.stall_threshold.map(|_| Arc::default()),
             is_traced: config.is_traced(),
+            is_followed: config.is_traced() || config.stall_threshold.is_some(),
             latest: Latest::default(),
             began: sys::now(),
             published: Report::place(),
@@ -192,7 +195,19 @@ impl Shown {
         if self.is_traced { Stamp::here() } else { Stamp::new(0) }
     }
 
+    /// Whether something is to be noted about an entry with that stamp.
+    #[inline]
+    pub(crate) fn is_noted(&self, stamp: Stamp) -> bool {
+        self.is_followed || stamp.is_set()
+    }
+
+    /// Whether somebody wants to know which callback runs.
+    pub(super) fn is_followed(&self) -> bool {
+        self.is_followed
+    }
+
     /// The present time, or nothing, for an entry of another thread. `number` is about that of those before it.
+    #[inline]
     pub(crate) fn stamp_of(&self, number: usize) -> Stamp {
         // Numbers that are far from regular, so that what is noted is not in step with what is queued.
         let mixed = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;

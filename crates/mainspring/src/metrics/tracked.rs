@@ -46,12 +46,12 @@ impl<F: Callback> Callback for Placed<F> {
 impl<const N: usize> Task<N> {
     /// A task of a loop that is observed, with as much about it as there is room for: nothing is allocated that would not
     /// be otherwise.
-    pub(crate) fn noted<F>(callback: F, place: Place, stamp: impl FnOnce() -> Stamp) -> Self
+    pub(crate) fn noted<F>(callback: F, place: Place, stamp: Stamp) -> Self
     where
         F: FnOnce(&Cx) + 'static,
     {
         if Self::has_room::<Tracked<F>>() || !Self::has_room::<F>() {
-            Self::new(Tracked { callback, place, stamp: stamp() })
+            Self::new(Tracked { callback, place, stamp })
         } else if Self::has_room::<Placed<F>>() {
             Self::new(Placed { callback, place })
         } else {

@@ -21,10 +21,12 @@ use crate::inbox::{Inbox, Outlet, Refused};
 type Value = Track<(usize, usize)>;
 
 fn push(inbox: &Inbox<Value>, producer: usize, number: usize) -> Result<(), Refused> {
-    inbox.push((producer, number), Track::new, Track::new).map_err(|(refused, back)| {
-        assert_eq!(back, (producer, number), "handed back");
-        refused
-    })
+    inbox.push((producer, number), Track::new, || None, |value, ()| Track::new(value)).map_err(
+        |(refused, back)| {
+            assert_eq!(back, (producer, number), "handed back");
+            refused
+        },
+    )
 }
 
 /// The consumer, which checks the order.

@@ -211,7 +211,10 @@ fn inbox(via: Via, counts: [usize; 2]) {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 for number in 0..counts[producer] {
-                    shared.1.push((producer, number), |value| value, |value| value).unwrap();
+                    shared
+                        .1
+                        .push((producer, number), |value| value, || None, |value, ()| value)
+                        .unwrap();
                     shared.0.notify();
                 }
             })

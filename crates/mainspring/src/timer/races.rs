@@ -26,7 +26,7 @@ impl Stalled {
                 wait.recv().unwrap();
                 Command::Drop(nobody)
             };
-            assert!(handle.0.timers.inbox.push((), &make, &make).is_ok());
+            assert!(handle.0.timers.inbox.push((), &make, || None, |(), ()| make(())).is_ok());
             handle.0.sleep.notify();
         });
         is_claimed.recv().unwrap();

@@ -46,7 +46,7 @@ impl SentTask {
     where
         F: FnOnce(&crate::Cx) + Send + 'static,
     {
-        Self(Task::noted(f, place, crate::observe::Stamp::default))
+        Self(Task::noted(f, place, crate::observe::Stamp::default()))
     }
 
     pub(crate) fn into_task(self) -> TimerTask {
@@ -155,7 +155,7 @@ impl Remote {
         self.referenced.fetch_add(1, Ordering::Relaxed);
         let id = TimerId::new(index, claim.arm(kind));
         let insert = |callback| Command::Insert { index, deadline, task: make(callback, id) };
-        let sent = self.inbox.push(callback, insert, insert);
+        let sent = self.inbox.push(callback, insert, || None, |callback, ()| insert(callback));
         match sent {
             Ok(()) => {
                 self.announce(deadline);
@@ -183,7 +183,7 @@ impl Remote {
         }
         if !taken.running {
             // If that is refused, the loop is at its end, and drops all timers.
-            let _ = self.inbox.push(id, Command::Drop, Command::Drop);
+            let _ = self.inbox.push(id, Command::Drop, || None, |id, ()| Command::Drop(id));
         }
         true
     }

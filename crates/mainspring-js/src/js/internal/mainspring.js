@@ -7,10 +7,13 @@ module.exports = Object.freeze({
   version: host.version().mainspring,
   options: Object.freeze(options),
 
-  // What was counted since the script began: calls by their kind, milliseconds, and bytes of the engine.
+  // What was counted since the script began: calls by their kind, milliseconds, and bytes of the engine. If the loop
+  // is observed, it has its own figures.
   metrics() {
     const { heapTotal, heapUsed } = host.memoryUsage();
-    return { uptime: host.now(), ...host.stats(), heapTotal, heapUsed };
+    const metrics = { uptime: host.now(), ...host.stats(), heapTotal, heapUsed };
+    const loop = host.loopMetrics();
+    return loop ? { ...metrics, loop } : metrics;
   },
 
   // The promises of the loop itself, which are Rust's.

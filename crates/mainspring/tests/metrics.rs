@@ -1,5 +1,5 @@
 //! What a loop says of itself in numbers, and that saying it changes nothing.
-#![cfg(all(feature = "metrics", target_os = "linux"))]
+#![cfg(all(feature = "metrics", target_os = "linux", not(loom)))]
 
 mod common;
 

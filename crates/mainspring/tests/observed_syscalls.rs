@@ -3,7 +3,7 @@
 //! Each test starts a program of its own under strace: this file again, with a scenario named in the
 //! environment. The scenario marks what is to be counted by asking for the metadata of a path that does
 //! not exist. The tests are ignored by default because they need strace; `tools/test` runs them.
-#![cfg(all(feature = "metrics", target_os = "linux"))]
+#![cfg(all(feature = "metrics", target_os = "linux", not(loom)))]
 
 use std::process::Command;
 use std::sync::Arc;

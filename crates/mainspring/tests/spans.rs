@@ -1,5 +1,5 @@
 //! Spans of `tracing` for ticks and phases.
-#![cfg(all(feature = "spans", target_os = "linux"))]
+#![cfg(all(feature = "spans", target_os = "linux", not(loom)))]
 
 mod common;
 

@@ -2,7 +2,7 @@
 //!
 //! A callback that is to stall blocks until its stall was reported, so that no test depends on how long
 //! something takes.
-#![cfg(all(feature = "metrics", target_os = "linux"))]
+#![cfg(all(feature = "metrics", target_os = "linux", not(loom)))]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! What loops write to a trace.
-#![cfg(all(feature = "metrics", target_os = "linux"))]
+#![cfg(all(feature = "metrics", target_os = "linux", not(loom)))]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! What keeps a loop from becoming idle: all of it, with its place, and nothing else.
-#![cfg(all(feature = "metrics", target_os = "linux"))]
+#![cfg(all(feature = "metrics", target_os = "linux", not(loom)))]
 
 mod common;
 

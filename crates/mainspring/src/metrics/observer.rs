@@ -338,7 +338,7 @@ impl Observe for &Observer {
     #[inline]
     fn callback_begins(self, local: &Local, phase: Phase, callback: &impl Run) {
         #[cfg(feature = "spans")]
-        if self.started.get() + 1 == local.ran.get() {
+        if !self.spans.is_in_phase() {
             self.spans.phase_begins(phase);
         }
         if self.samplers[phase as usize].begins(self.gate) {

@@ -31,6 +31,10 @@ impl Spans {
         log_isolated(|| drop(span));
     }
 
+    pub(super) fn is_in_phase(&self) -> bool {
+        self.phase.borrow().is_some()
+    }
+
     pub(super) fn phase_begins(&self, phase: Phase) {
         self.phase_ends();
         log_isolated(|| {

@@ -25,6 +25,20 @@ use crate::{Cx, Error, Handle};
 struct Blocking<F> {
     f: F,
     signal: AbortSignal,
+    listed: Option<Listed>,
+}
+
+/// An entry on the list of errands of a loop that is observed. It is here, and not in the errand, so that a job of the
+/// pool stays small.
+struct Listed {
+    handle: Handle,
+    number: usize,
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.handle.0.errands.remove(self.number);
+    }
 }
 
 impl<T: 'static, F: 'static> React<(), T, Shareable> for Blocking<F> {
@@ -39,8 +53,6 @@ pub(crate) struct Errand {
     promise: Option<Ref<Shareable>>,
     /// What rejects the promise when the signal is aborted.
     algorithm: Option<AlgorithmId>,
-    /// Its number on the loop's list of errands, if there is one.
-    number: Option<usize>,
     /// Calls the function, or drops it.
     act: unsafe fn(Ref<Shareable>, Option<AlgorithmId>, bool),
 }
@@ -53,9 +65,6 @@ impl Errand {
         // SAFETY: the function is the one for the types of this promise.
         unsafe { (self.act)(promise, self.algorithm, run) };
         drop(working);
-        if let Some(number) = self.number {
-            handle.0.errands.remove(number);
-        }
         handle.0.workers.ended(&handle.0);
     }
 }
@@ -85,7 +94,7 @@ where
     let blocking = unsafe { Node::<(), T, Blocking<F>, Shareable>::take_reaction(&promise) };
     // SAFETY: passed on to the caller.
     let promise = unsafe { Base::<T, Shareable>::from_ref(promise) };
-    let Some(Blocking { f, signal }) = blocking else { return };
+    let Some(Blocking { f, signal, listed: _listed }) = blocking else { return };
     let outcome = if run && promise.is_undecided() {
         let result = catch_unwind(AssertUnwindSafe(|| f(&signal).map_err(Into::into)));
         Some(result.unwrap_or_else(|payload| Err(Panicked::new(payload).into())))
@@ -175,8 +184,13 @@ where
         drop_isolated(f);
         return Promise::reject(handle, reason);
     }
+    let place = Place::caller().get();
     let shared = &*handle.0;
-    let blocking = Blocking { f, signal: signal.clone() };
+    let listed = shared.is_observed().then(|| {
+        let origin = Origin { place, name: type_name::<F>() };
+        Listed { handle: handle.clone(), number: shared.errands.add(origin) }
+    });
+    let blocking = Blocking { f, signal: signal.clone(), listed };
     let promise = Base::<T, Shareable>::listed_with(handle.clone(), blocking);
     shared.holds.fetch_add(1, Ordering::Relaxed);
     shared.workers.began();
@@ -186,10 +200,7 @@ where
             deliver(child, Err(reason.clone()));
         }
     });
-    let origin = Origin { place: Place::caller().get(), name: type_name::<F>() };
-    let number = shared.is_observed().then(|| shared.errands.add(origin));
-    let promise_of = Some(promise.node().clone());
-    let errand = Errand { promise: promise_of, algorithm, number, act: act::<T, E, F> };
+    let errand = Errand { promise: Some(promise.node().clone()), algorithm, act: act::<T, E, F> };
     let failure = match signal.reason() {
         // Aborted meanwhile: the function is never called.
         Some(reason) => Some((errand, reason)),

@@ -70,8 +70,8 @@ impl<O: Observe> Tick<'_, O> {
         let local = &*self.cx.0;
         while self.cx.may_run_microtask() {
             let Some(task) = next() else { return };
-            local.ran.set(local.ran.get() + 1);
             self.observe.microtask_begins(local, phase);
+            local.ran.set(local.ran.get() + 1);
             task.run(self.cx);
             self.observe.microtask_ends(local, phase);
         }

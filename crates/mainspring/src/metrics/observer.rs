@@ -380,7 +380,7 @@ impl Observe for &Observer {
         if sampler.begins(self.gate) {
             self.begins(phase, None);
             if sampler.is_measuring() {
-                // It may be counted already, or not yet.
+                // It is not counted yet.
                 sampler.from.set(self.look(local.ran.get(), true));
             }
         }

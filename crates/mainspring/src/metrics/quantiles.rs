@@ -21,8 +21,8 @@
 //! # What it is good for
 //!
 //! With fewer than 32 samples the result is exact. From 10,000 on its error is about 1 % for durations
-//! that come from one distribution, also a very skewed one, and more than 5 % in about one of thousands of
-//! streams; it becomes less with more samples. There are limits, which all methods with markers have:
+//! that come from one distribution, also a very skewed one, and rarely more than 5 %; it becomes less with
+//! more samples. There are limits, which all methods with markers have:
 //!
 //! * Where no samples are between two modes, and a quantile is just there, or within three percent of it, the
 //!   result may be something in between. The same is true of durations that are few multiples of a coarse clock's

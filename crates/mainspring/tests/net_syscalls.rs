@@ -1,70 +1,44 @@
 //! System calls of networking, counted by strace.
 //!
-//! Each test starts a program of its own under strace: this file again, with a scenario named in the
-//! environment. The server's thread marks what is to be counted by asking for the metadata of a path that does
-//! not exist. The tests are ignored by default because they need strace; `tools/test` runs them.
+//! The server's thread marks what is to be counted. The tests are ignored by default because they need
+//! strace; `tools/test` runs them.
 // The portable poller makes calls of its own.
 #![cfg(all(target_os = "linux", not(loom), not(mainspring_portable)))]
+
+#[path = "common/strace.rs"]
+mod strace;
 
 use std::io::{Read, Write};
 use std::net;
 use std::os::unix;
-use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread;
 
 use mainspring::net::{TcpListener, TcpStream, UnixStream};
 use mainspring::{Cx, EventLoop};
-
-const KEY: &str = "MAINSPRING_NET_SYSCALLS";
+use strace::{Call, mark, scenario, trace};
 
 /// How many requests, or connections, there are.
 const COUNT: usize = 1_000;
 
-/// Appears in the trace.
-fn mark(name: &str) {
-    assert!(std::fs::metadata(format!("/no/such/mark/{name}")).is_err());
-}
-
 /// What the thread that marked it has called between the marks, in a scenario under strace.
-fn trace(scenario: &str) -> Vec<String> {
-    let file = std::env::temp_dir()
-        .join(format!("mainspring-net-{}-{scenario}.strace", std::process::id()));
-    let output = Command::new("strace")
-        .args(["-f", "-qq", "-o"])
-        .arg(&file)
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "the_scenario", "--ignored", "--nocapture", "--test-threads=1"])
-        .env(KEY, scenario)
-        .output()
-        .expect("strace is needed: install it with the system's package manager");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
-
-    let mut marked = None;
-    let mut calls = Vec::new();
-    for line in text.lines() {
-        let (thread, call) = line.split_once(char::is_whitespace).unwrap();
-        let call = call.trim_start();
-        match (call.split_once("/no/such/mark/"), marked) {
-            (Some((_, name)), None) if name.starts_with("begin") => marked = Some(thread),
-            (Some((_, name)), Some(_)) if name.starts_with("end") => return calls,
-            // The rest of a call that another thread's line interrupted belongs to it.
-            (None, Some(marked)) if marked == thread => match call.strip_prefix("<... ") {
-                Some(rest) => calls.last_mut().unwrap().push_str(rest),
-                None => calls.push(call.to_owned()),
-            },
-            _ => {}
-        }
-    }
-    panic!("nothing is marked in {scenario}");
+fn marked(scenario: &str) -> Vec<Call> {
+    let mut calls = trace(scenario).into_iter();
+    let begin = calls.find(|call| call.mark() == Some("begin")).expect("it is marked");
+    let own = calls.filter(|call| call.thread == begin.thread);
+    let mut end = false;
+    let marked = own.take_while(|call| {
+        end = call.mark() == Some("end");
+        !end
+    });
+    let marked = marked.collect();
+    assert!(end, "the mark's end is missing in {scenario}");
+    marked
 }
 
 /// How many calls have one of these names. Memory may have to be asked for by anybody.
-fn count(calls: &[String], names: &[&str]) -> usize {
-    let is_one = |call: &&String| names.iter().any(|name| call.split('(').next() == Some(name));
-    calls.iter().filter(is_one).count()
+fn count(calls: &[Call], names: &[&str]) -> usize {
+    calls.iter().filter(|call| names.contains(&call.name())).count()
 }
 
 const READS: &[&str] = &["read", "recvfrom", "recvmsg", "readv"];
@@ -73,15 +47,15 @@ const WAITS: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2"];
 const MEMORY: &[&str] = &["mmap", "munmap", "brk", "mprotect", "madvise", "mremap"];
 
 /// Calls that were made in vain.
-fn in_vain(calls: &[String]) -> Vec<&String> {
-    calls.iter().filter(|call| call.contains("EAGAIN")).collect()
+fn in_vain(calls: &[Call]) -> Vec<&Call> {
+    calls.iter().filter(|call| call.text.contains("EAGAIN")).collect()
 }
 
 /// The body of the traced program.
 #[test]
 #[ignore = "the program that the other tests trace"]
 fn the_scenario() {
-    let Ok(scenario) = std::env::var(KEY) else { return };
+    let Some(scenario) = scenario() else { return };
     match scenario.as_str() {
         "tcp" => tcp(),
         "unix" => unix(),
@@ -190,9 +164,9 @@ fn connections() {
 #[ignore = "needs strace: run by tools/test"]
 fn a_request_is_one_read_one_write_and_a_wait() {
     for scenario in ["tcp", "unix"] {
-        let calls = trace(scenario);
+        let calls = marked(scenario);
         assert_eq!(count(&calls, WRITES), COUNT + 1, "{scenario}");
-        assert_eq!(in_vain(&calls), [""; 0], "{scenario}");
+        assert!(in_vain(&calls).is_empty(), "{scenario}: {:?}", in_vain(&calls));
         assert_eq!(count(&calls, READS), COUNT, "{scenario}");
         let waits = count(&calls, WAITS);
         assert!(waits <= COUNT + 1, "{scenario}: {waits} waits");
@@ -205,7 +179,7 @@ fn a_request_is_one_read_one_write_and_a_wait() {
 #[test]
 #[ignore = "needs strace: run by tools/test"]
 fn a_connection_is_accepted_registered_removed_and_closed_once() {
-    let calls = trace("connections");
+    let calls = marked("connections");
     assert_eq!(count(&calls, &["close"]), COUNT);
     assert_eq!(count(&calls, WRITES), COUNT);
     assert_eq!(count(&calls, &["epoll_ctl"]), 2 * COUNT);

@@ -1,11 +1,11 @@
 //! System calls of a loop that is observed, counted by strace: those of one that is not, and no others.
 //!
-//! Each test starts a program of its own under strace: this file again, with a scenario named in the
-//! environment. The scenario marks what is to be counted by asking for the metadata of a path that does
-//! not exist. The tests are ignored by default because they need strace; `tools/test` runs them.
+//! The tests are ignored by default because they need strace; `tools/test` runs them.
 #![cfg(all(feature = "metrics", target_os = "linux", not(loom)))]
 
-use std::process::Command;
+#[path = "common/strace.rs"]
+mod strace;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -13,70 +13,34 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring::{Builder, EventLoop, FastPathMode, Handle, LoopState, Tracer};
-
-const KEY: &str = "MAINSPRING_OBSERVED_SYSCALLS";
-
-/// Appears in the trace, on the thread that calls it.
-fn mark(name: &str) {
-    assert!(std::fs::metadata(format!("/no/such/mark/{name}")).is_err());
-}
-
-/// One line of strace's output.
-#[derive(Debug)]
-struct Line {
-    thread: String,
-    call: String,
-}
+use strace::{Call, mark, scenario, trace, wait_until};
 
 /// What all threads called between two marks of any thread.
-struct Section(Vec<Line>);
+struct Section(Vec<Call>);
 
 impl Section {
     /// The calls of others than the thread that marked.
-    fn of_others(&self) -> Vec<&Line> {
+    fn of_others(&self) -> Vec<&Call> {
         let marker = &self.0[0].thread;
-        self.0.iter().filter(|line| line.thread != *marker).collect()
+        self.0.iter().filter(|call| call.thread != *marker).collect()
     }
 
     /// Those of the thread that marked.
-    fn own(&self) -> Vec<&Line> {
+    fn own(&self) -> Vec<&Call> {
         let marker = &self.0[0].thread;
-        self.0[1..].iter().filter(|line| line.thread == *marker).collect()
+        self.0[1..].iter().filter(|call| call.thread == *marker).collect()
     }
 }
 
 /// The sections of a scenario of this file, run under strace.
-fn trace(scenario: &str, way: &str, mode: FastPathMode) -> Vec<Section> {
-    let name = format!("mainspring-{}-{scenario}-{way}-{mode:?}", std::process::id());
-    let file = std::env::temp_dir().join(format!("{name}.strace"));
-    let output = Command::new("strace")
-        .args(["-f", "-qq", "-o"])
-        .arg(&file)
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "the_scenario", "--ignored", "--nocapture", "--test-threads=1"])
-        .env(KEY, format!("{scenario} {way} {mode:?}"))
-        .output()
-        .expect("strace is needed: install it with the system's package manager");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
-
+fn sections(scenario: &str, way: &str, mode: FastPathMode) -> Vec<Section> {
     let mut sections = Vec::new();
-    let mut open: Option<Vec<Line>> = None;
-    for line in text.lines() {
-        let (thread, call) = line.split_once(char::is_whitespace).unwrap();
-        let call = call.trim_start();
-        // The end of a call that another thread's line interrupted was counted at its beginning.
-        if call.starts_with("<... ") {
-            continue;
-        }
-        let line = Line { thread: thread.to_owned(), call: call.to_owned() };
-        match (call.split_once("/no/such/mark/"), &mut open) {
-            (Some((_, rest)), Some(_)) if rest.starts_with("end") => {
-                sections.push(Section(open.take().unwrap()));
-            }
-            (Some(_), None) => open = Some(vec![line]),
-            (_, Some(lines)) => lines.push(line),
+    let mut open: Option<Vec<Call>> = None;
+    for call in trace(&format!("{scenario} {way} {mode:?}")) {
+        match (call.mark(), &mut open) {
+            (Some("end"), Some(_)) => sections.push(Section(open.take().unwrap())),
+            (Some(_), None) => open = Some(vec![call]),
+            (_, Some(calls)) => calls.push(call),
             (None, None) => {}
         }
     }
@@ -111,17 +75,11 @@ fn start(way: &str, mode: FastPathMode) -> (Handle, thread::JoinHandle<()>) {
     (receive.recv().unwrap(), thread)
 }
 
-fn wait_until(condition: impl Fn() -> bool) {
-    while !condition() {
-        thread::yield_now();
-    }
-}
-
 /// The body of the traced program.
 #[test]
 #[ignore = "the program that the other tests trace"]
 fn the_scenario() {
-    let Ok(scenario) = std::env::var(KEY) else { return };
+    let Some(scenario) = scenario() else { return };
     let words: Vec<_> = scenario.split(' ').collect();
     let mode = if words[2] == "Auto" { FastPathMode::Auto } else { FastPathMode::Disabled };
     match words[0] {
@@ -220,8 +178,8 @@ fn ticks(way: &str, mode: FastPathMode) {
 }
 
 /// Calls that are about memory, which may have to be asked for.
-fn is_memory(line: &Line) -> bool {
-    ["mmap", "munmap", "brk", "mprotect", "madvise"].iter().any(|name| line.call.starts_with(name))
+fn is_memory(call: &Call) -> bool {
+    ["mmap", "munmap", "brk", "mprotect", "madvise"].contains(&call.name())
 }
 
 // spec: TK-4, MX-1
@@ -230,7 +188,7 @@ fn is_memory(line: &Line) -> bool {
 fn nobody_makes_a_system_call_while_an_observed_loop_is_idle() {
     for way in WAYS {
         for mode in MODES {
-            let sections = trace("idle", way, mode);
+            let sections = sections("idle", way, mode);
             let [section] = &sections[..] else { panic!("one section") };
             let calls = section.of_others();
             assert!(calls.is_empty(), "{way} {mode:?}: {calls:?}");
@@ -244,11 +202,11 @@ fn nobody_makes_a_system_call_while_an_observed_loop_is_idle() {
 fn a_submit_to_an_observed_loop_that_is_awake_makes_no_system_call() {
     for way in WAYS {
         for mode in MODES {
-            let sections = trace("awake", way, mode);
+            let sections = sections("awake", way, mode);
             assert_eq!(sections.len(), 5);
             for section in sections {
                 let mut calls = section.own();
-                calls.retain(|line| !is_memory(line));
+                calls.retain(|call| !is_memory(call));
                 assert!(calls.is_empty(), "{way} {mode:?}: {calls:?}");
             }
         }
@@ -259,7 +217,7 @@ fn a_submit_to_an_observed_loop_that_is_awake_makes_no_system_call() {
 #[test]
 #[ignore = "needs strace: run by tools/test"]
 fn metrics_are_read_without_a_system_call() {
-    let sections = trace("reading", "metrics", FastPathMode::Auto);
+    let sections = sections("reading", "metrics", FastPathMode::Auto);
     let [section] = &sections[..] else { panic!("one section") };
     assert!(section.own().is_empty(), "{:?}", section.own());
     assert!(section.of_others().is_empty(), "the loop does not notice: {:?}", section.of_others());
@@ -270,13 +228,13 @@ fn metrics_are_read_without_a_system_call() {
 #[ignore = "needs strace: run by tools/test"]
 fn a_tick_of_an_observed_loop_makes_no_more_system_calls() {
     for way in WAYS {
-        let sections = trace("ticks", way, FastPathMode::Auto);
+        let sections = sections("ticks", way, FastPathMode::Auto);
         let [section] = &sections[..] else { panic!("one section") };
         let mut calls = section.own();
-        calls.retain(|line| !is_memory(line));
+        calls.retain(|call| !is_memory(call));
         // The thread that looks, and the one that writes, are woken now and then.
         assert!(calls.len() < TICKS / 10, "{way}: {} calls, as {:?}", calls.len(), calls.first());
-        let polls = calls.iter().filter(|line| !line.call.starts_with("futex(")).count();
+        let polls = calls.iter().filter(|call| call.name() != "futex").count();
         assert_eq!(polls, 0, "{way}: {calls:?}");
     }
 }

@@ -1,27 +1,21 @@
 //! System calls, counted by strace.
 //!
-//! Each test starts a program of its own under strace: this file again, with a scenario named in the
-//! environment. The scenario marks what is to be counted by asking for the metadata of a path that does
-//! not exist. The tests are ignored by default because they need strace; `tools/test` runs them.
+//! The tests are ignored by default because they need strace; `tools/test` runs them.
 #![cfg(target_os = "linux")]
+
+#[path = "common/strace.rs"]
+mod strace;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use mainspring::{EventLoop, FastPathMode, Handle, LoopState, Watch};
-
-const KEY: &str = "MAINSPRING_SYSCALLS";
-
-/// Appears in the trace, on the thread that calls it.
-fn mark(name: &str) {
-    assert!(std::fs::metadata(format!("/no/such/mark/{name}")).is_err());
-}
+use strace::{mark, scenario, trace, wait_until};
 
 /// What one thread called between two marks.
 struct Section {
@@ -32,40 +26,20 @@ struct Section {
 }
 
 /// Runs `scenario` of this file under strace.
-fn trace(scenario: &str, mode: FastPathMode) -> Vec<Section> {
-    let file = std::env::temp_dir()
-        .join(format!("mainspring-{}-{scenario}-{mode:?}.strace", std::process::id()));
-    let output = Command::new("strace")
-        .args(["-f", "-qq", "-o"])
-        .arg(&file)
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "the_scenario", "--ignored", "--nocapture", "--test-threads=1"])
-        .env(KEY, format!("{scenario} {mode:?}"))
-        .output()
-        .expect("strace is needed: install it with the system's package manager");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
-
+fn sections(scenario: &str, mode: FastPathMode) -> Vec<Section> {
     let mut open: HashMap<String, Section> = HashMap::new();
     let mut done = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let (thread, call) = line.split_once(char::is_whitespace).unwrap();
-        let call = call.trim_start();
-        if let Some((_, rest)) = call.split_once("/no/such/mark/") {
-            let name = rest.split('"').next().unwrap();
-            if let Some(section) = open.remove(thread) {
+    for (number, call) in trace(&format!("{scenario} {mode:?}")).into_iter().enumerate() {
+        if let Some(name) = call.mark() {
+            if let Some(section) = open.remove(&call.thread) {
                 assert_eq!(name, "end");
                 done.push(section);
             } else {
                 let section = Section { name: name.to_owned(), line: number, calls: Vec::new() };
-                open.insert(thread.to_owned(), section);
+                open.insert(call.thread, section);
             }
-        } else if let Some(section) = open.get_mut(thread)
-            // The end of a call that another thread's line interrupted was counted at its beginning.
-            && !call.starts_with("<... ")
-        {
-            section.calls.push((number, call.to_owned()));
+        } else if let Some(section) = open.get_mut(&call.thread) {
+            section.calls.push((number, call.text));
         }
     }
     assert!(open.is_empty());
@@ -76,7 +50,7 @@ fn trace(scenario: &str, mode: FastPathMode) -> Vec<Section> {
 #[test]
 #[ignore = "the program that the other tests trace"]
 fn the_scenario() {
-    let Ok(scenario) = std::env::var(KEY) else { return };
+    let Some(scenario) = scenario() else { return };
     let (scenario, mode) = scenario.split_once(' ').unwrap();
     let mode = if mode == "Auto" { FastPathMode::Auto } else { FastPathMode::Disabled };
     match scenario {
@@ -98,12 +72,6 @@ fn start(mode: FastPathMode) -> (Handle, thread::JoinHandle<()>) {
         event_loop.run().unwrap();
     });
     (receive.recv().unwrap(), thread)
-}
-
-fn wait_until(condition: impl Fn() -> bool) {
-    while !condition() {
-        thread::yield_now();
-    }
 }
 
 const SUBMITS: usize = 1_000;
@@ -274,7 +242,7 @@ const MODES: [FastPathMode; 2] = [FastPathMode::Auto, FastPathMode::Disabled];
 #[ignore = "needs strace: run by tools/test"]
 fn a_submit_to_a_loop_that_is_awake_makes_no_system_call() {
     for mode in MODES {
-        let sections = trace("awake", mode);
+        let sections = sections("awake", mode);
         assert_eq!(sections.len(), 10);
         for section in sections {
             // The queues grow in the first rounds, and memory may have to be asked for.
@@ -298,7 +266,7 @@ fn a_submit_to_a_loop_that_is_awake_makes_no_system_call() {
 #[ignore = "needs strace: run by tools/test"]
 fn a_sleeping_loop_is_woken_by_one_system_call_however_many_producers_race() {
     for mode in MODES {
-        let sections = trace("asleep", mode);
+        let sections = sections("asleep", mode);
         assert_eq!(sections.len(), SLEEPS * PRODUCERS);
         let wakes: Vec<_> = sections
             .iter()
@@ -317,7 +285,7 @@ fn a_sleeping_loop_is_woken_by_one_system_call_however_many_producers_race() {
 #[ignore = "needs strace: run by tools/test"]
 fn an_idle_loop_makes_one_system_call_and_stays_in_it() {
     for mode in MODES {
-        let sections = trace("idle", mode);
+        let sections = sections("idle", mode);
         let find = |name| sections.iter().find(|section| section.name == name).unwrap();
         let end = find("closing").line;
         let mut calls: Vec<_> = find("idle").calls.iter().filter(|call| call.0 < end).collect();
@@ -334,7 +302,7 @@ fn an_idle_loop_makes_one_system_call_and_stays_in_it() {
 #[test]
 #[ignore = "needs strace: run by tools/test"]
 fn a_deadline_that_stays_the_earliest_is_armed_once() {
-    let sections = trace("timer", FastPathMode::Disabled);
+    let sections = sections("timer", FastPathMode::Disabled);
     let [section] = &sections[..] else { panic!("one section") };
     let count =
         |name: &str| section.calls.iter().filter(|(_, call)| call.starts_with(name)).count();
@@ -349,7 +317,7 @@ fn a_deadline_that_stays_the_earliest_is_armed_once() {
 #[test]
 #[ignore = "needs strace: run by tools/test"]
 fn a_parked_loop_needs_no_descriptor_for_its_deadline() {
-    let sections = trace("timer", FastPathMode::Auto);
+    let sections = sections("timer", FastPathMode::Auto);
     let [section] = &sections[..] else { panic!("one section") };
     let strange: Vec<_> =
         section.calls.iter().filter(|(_, call)| !call.starts_with("futex(")).collect();
@@ -362,7 +330,7 @@ fn a_parked_loop_needs_no_descriptor_for_its_deadline() {
 #[test]
 #[ignore = "needs strace: run by tools/test"]
 fn a_message_costs_one_look_one_read_and_one_write() {
-    let sections = trace("echo", FastPathMode::Auto);
+    let sections = sections("echo", FastPathMode::Auto);
     let [section] = &sections[..] else { panic!("one section") };
     let count = |names: &[&str]| {
         let is_one = |call: &str| names.iter().any(|name| call.starts_with(name));

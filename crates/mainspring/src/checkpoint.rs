@@ -23,12 +23,19 @@ impl<O: Observe> Tick<'_, O> {
     #[inline]
     pub(crate) fn checkpoint(self) {
         if self.cx.0.needs_checkpoint() && !self.cx.0.breached.get() {
-            self.observe.checkpoint_begins(&self.cx.0);
-            self.drain_microtasks();
-            self.observe.checkpoint_ends(&self.cx.0);
+            self.observed_checkpoint();
         }
     }
 
+    /// Kept apart, so that the way past a checkpoint with nothing to do is short.
+    #[inline(never)]
+    fn observed_checkpoint(self) {
+        self.observe.checkpoint_begins(&self.cx.0);
+        self.drain_microtasks();
+        self.observe.checkpoint_ends(&self.cx.0);
+    }
+
+    #[inline]
     fn drain_microtasks(self) {
         let local = &*self.cx.0;
         let inbox = &local.shared.microtasks;

@@ -40,16 +40,28 @@ use crate::chunk::ChunkQueue;
 use crate::landing::Landing;
 pub(crate) use crate::ring::Refused;
 use crate::ring::Ring;
-use crate::sync::{AtomicU8, AtomicUsize, Mutex, Ordering, lock, yield_now};
+use crate::sync::{AtomicU32, AtomicUsize, Mutex, Ordering, lock, yield_now};
 
 /// Bit of `detour`: the overflow is not empty. Changed only under the overflow's lock.
-const OVERFLOWING: u8 = 1;
+const OVERFLOWING: u32 = 1;
 
-/// Bit of `detour`: something is noted about what is put in. Never changed.
-const OBSERVED: u8 = 4;
+/// Bit of `detour`: something is noted about some of what is put in. Never changed.
+const OBSERVED: u32 = 4;
+
+/// The other bits of `detour`, if it is observed: those of a number that is made of an entry's that must be zero for
+/// something to be noted about it. Changed only by the consumer.
+const MASK: u32 = !(OVERFLOWING | NEAR_LIMIT | OBSERVED);
 
 /// Bit of `detour`: the limit is near, so every push must check it. Changed only by the consumer.
-const NEAR_LIMIT: u8 = 2;
+const NEAR_LIMIT: u32 = 2;
+
+/// Whether something is to be noted about the entry with that number.
+#[inline]
+fn is_noted(detour: u32, number: usize) -> bool {
+    // Numbers that are far from regular, so that what is noted is not in step with what is queued.
+    let mixed = (number as u32).wrapping_mul(0x9E37_79B9);
+    detour & OBSERVED != 0 && mixed & detour & MASK == 0
+}
 
 struct Overflow<T> {
     queue: ChunkQueue<T>,
@@ -60,7 +72,7 @@ struct Overflow<T> {
 /// The part that producers and the consumer share. See the [module documentation](self).
 pub(crate) struct Inbox<T> {
     ring: Ring<T>,
-    detour: AtomicU8,
+    detour: AtomicU32,
     overflow: Mutex<Overflow<T>>,
     limit: usize,
     /// More than this many entries beside, and the ring alone could reach the limit.
@@ -82,7 +94,7 @@ impl<T> Inbox<T> {
         Self {
             near: limit - ring.capacity(),
             ring,
-            detour: AtomicU8::new(if is_observed { OBSERVED } else { 0 }),
+            detour: AtomicU32::new(if is_observed { OBSERVED } else { 0 }),
             overflow: Mutex::new(Overflow { queue: ChunkQueue::new(), len: 0, closed: false }),
             limit,
             beside: AtomicUsize::new(0),
@@ -91,8 +103,8 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Puts in what `make` makes of `input`, or hands `input` back. If the inbox is observed, `prepare` is asked first,
-    /// and if that gives something, `note` makes it with that. None of them must panic.
+    /// Puts in what `make` makes of `input`, or hands `input` back. If something is to be noted about it, `prepare` is
+    /// asked first, and if that gives something, `note` makes it with that. None of them must panic.
     #[inline]
     pub(crate) fn push<I, P: Copy>(
         &self,
@@ -105,31 +117,53 @@ impl<T> Inbox<T> {
         // the order of values, but makes a lifted detour imply that its values were taken over.
         let detour = self.detour.load(Ordering::Acquire);
         if detour != 0 {
+            if detour & (OVERFLOWING | NEAR_LIMIT) != 0 {
+                return self.push_beside(detour, input, make, prepare, note);
+            }
             // Before a place is claimed: until then nobody waits.
-            if detour & OBSERVED != 0
+            if is_noted(detour, self.ring.pushed())
                 && let Some(prepared) = prepare()
             {
-                return self.push_noted(detour, input, move |input| note(input, prepared));
-            }
-            if detour != OBSERVED {
-                return self.push_slowly(input, make);
+                return self.push_noted(input, move |input| note(input, prepared));
             }
         }
         self.push_quickly(input, make)
     }
 
     #[inline(never)]
-    fn push_noted<I>(
+    fn push_noted<I>(&self, input: I, note: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
+        self.push_quickly(input, note)
+    }
+
+    /// The part of `push` that goes past the ring.
+    #[cold]
+    fn push_beside<I, P: Copy>(
         &self,
-        detour: u8,
+        detour: u32,
         input: I,
-        note: impl Fn(I) -> T,
+        make: impl Fn(I) -> T,
+        prepare: impl FnOnce() -> Option<P>,
+        note: impl Fn(I, P) -> T,
     ) -> Result<(), (Refused, I)> {
-        if detour == OBSERVED {
-            self.push_quickly(input, note)
+        if is_noted(detour, self.pushed())
+            && let Some(prepared) = prepare()
+        {
+            self.push_slowly(input, move |input| note(input, prepared))
         } else {
-            self.push_slowly(input, note)
+            self.push_slowly(input, make)
         }
+    }
+
+    /// Has something noted about one of so many entries, a power of two. For the consumer only.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn note_one_of(&self, entries: u32) {
+        // The upper bits, which depend on all of the number.
+        let mask = (entries - 1) << MASK.trailing_zeros().max(16);
+        let with_mask = |detour| {
+            let new = detour & !MASK | mask;
+            (new != detour).then_some(new)
+        };
+        let _ = self.detour.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_mask);
     }
 
     #[inline]
@@ -176,7 +210,6 @@ impl<T> Inbox<T> {
     }
 
     /// How many values other threads ever put in.
-    #[cfg(feature = "metrics")]
     pub(crate) fn pushed(&self) -> usize {
         self.ring.pushed().wrapping_add(self.overflowed.load(Ordering::Relaxed))
     }

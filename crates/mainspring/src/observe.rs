@@ -4,10 +4,10 @@
 //! telling, so a loop that is not observed runs the same instructions as if none of this existed. Which of both
 //! drives a loop is decided once for each call that drives it.
 
-use crate::Phase;
 use crate::local::Local;
 use crate::task::Run;
 use crate::timer::TimerTask;
+use crate::{Cx, Phase};
 
 /// When something was queued, and by which thread: nanoseconds, modulo 2^48, and a number of 16 bits. Zero if
 /// that was not noted.
@@ -44,15 +44,17 @@ pub(crate) trait Observe: Copy {
     fn enters(self);
     fn tick_begins(self, local: &Local);
     fn tick_ends(self, local: &Local);
-    fn phase_begins(self, local: &Local);
+    fn phase_begins(self, local: &Local, phase: Phase);
     /// A phase ends that has run something.
     fn phase_ends(self, local: &Local, phase: Phase);
     /// The timer that is run next was due then.
     fn timer_was_due(self, deadline: i64);
     /// And it is this one.
     fn timer_is(self, task: &mut TimerTask);
-    fn callback_begins(self, local: &Local, phase: Phase, callback: &impl Run);
-    fn callback_ends(self, local: &Local, phase: Phase);
+    /// Runs a callback of a phase.
+    fn run(self, cx: &Cx, phase: Phase, callback: impl Run);
+    /// A callback, or a microtask, has ended in a panic.
+    fn panicked(self, local: &Local, phase: Phase);
     fn checkpoint_begins(self, local: &Local);
     fn checkpoint_ends(self, local: &Local);
     fn microtask_begins(self, local: &Local, phase: Phase);
@@ -75,7 +77,7 @@ impl Observe for () {
     #[inline(always)]
     fn tick_ends(self, _: &Local) {}
     #[inline(always)]
-    fn phase_begins(self, _: &Local) {}
+    fn phase_begins(self, _: &Local, _: Phase) {}
     #[inline(always)]
     fn phase_ends(self, _: &Local, _: Phase) {}
     #[inline(always)]
@@ -83,9 +85,11 @@ impl Observe for () {
     #[inline(always)]
     fn timer_is(self, _: &mut TimerTask) {}
     #[inline(always)]
-    fn callback_begins(self, _: &Local, _: Phase, _: &impl Run) {}
+    fn run(self, cx: &Cx, _: Phase, callback: impl Run) {
+        callback.run(cx);
+    }
     #[inline(always)]
-    fn callback_ends(self, _: &Local, _: Phase) {}
+    fn panicked(self, _: &Local, _: Phase) {}
     #[inline(always)]
     fn checkpoint_begins(self, _: &Local) {}
     #[inline(always)]

@@ -186,7 +186,7 @@ impl<T> Ring<T> {
     }
 
     /// How many positions were ever claimed; wraps.
-    #[cfg(feature = "metrics")]
+    #[inline]
     pub(crate) fn pushed(&self) -> usize {
         self.tail.load(Ordering::Relaxed) >> 1
     }

@@ -160,8 +160,8 @@ impl Shared {
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
-        let stamp = || self.stamp_of_next(inbox);
-        match inbox.push(task, SendTask::new, stamp, |task, stamp| noted(task, place, stamp)) {
+        let note = |task, stamp| noted(task, place, stamp);
+        match inbox.push(task, SendTask::new, || self.stamp_of_next(inbox), note) {
             Ok(()) => {
                 self.sleep.notify_of_entry();
                 if self.sleep.state.is_ending() {
@@ -177,16 +177,15 @@ impl Shared {
         }
     }
 
-    /// What is to be noted about the next entry of an inbox that is observed, if anything is.
-    #[inline]
+    /// What is noted about the next entry of an inbox.
     fn stamp_of_next(&self, inbox: &Inbox<SendTask>) -> Option<Noted> {
         #[cfg(feature = "metrics")]
-        if let Some(shown) = &self.shown {
-            let stamp = shown.stamp_of(inbox.pushed());
-            return shown.is_noted(stamp).then_some(stamp);
+        return self.shown.as_ref().map(|shown| shown.stamp_of(inbox.pushed()));
+        #[cfg(not(feature = "metrics"))]
+        {
+            let _ = inbox;
+            None
         }
-        let _ = inbox;
-        None
     }
 
     /// The task of a timer that another thread sets, with what is to be noted about it.
@@ -200,6 +199,14 @@ impl Shared {
         }
         let _ = place;
         SentTask::new(callback)
+    }
+
+    /// Has something noted about one of so many entries, a power of two.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn note_one_of(&self, entries: u32) {
+        for inbox in [&self.external, &self.internal, &self.microtasks] {
+            inbox.note_one_of(entries);
+        }
     }
 
     /// How often other threads have handed something over.

@@ -198,7 +198,7 @@ impl<O: Observe> Tick<'_, O> {
     ) {
         let local = &*self.cx.0;
         local.checkpoint.set(local.ran.get());
-        self.observe.phase_begins(local);
+        self.observe.phase_begins(local, phase);
         // One guard for all callbacks: entering it for each would cost more than many of them do.
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
             let mut batch = BATCH;
@@ -216,13 +216,11 @@ impl<O: Observe> Tick<'_, O> {
                 let ran = local.ran.get() + 1;
                 local.ran.set(ran);
                 local.checkpoint.set(ran);
-                self.observe.callback_begins(local, phase, &task);
-                task.run(self.cx);
-                self.observe.callback_ends(local, phase);
+                self.observe.run(self.cx, phase, task);
             }
         })) {
             // Of this phase, or of the checkpoint after a callback of it.
-            self.observe.callback_ends(local, local.phase.get());
+            self.observe.panicked(local, local.phase.get());
             self.cx.uncaught(payload);
         }
         self.observe.phase_ends(local, phase);

@@ -34,8 +34,10 @@ pub(crate) struct Observer {
     edition: RefCell<Edition>,
     /// Callbacks that have begun, microtasks among them.
     beat: Cell<u64>,
-    /// Of the callbacks of each phase.
+    /// Of the callbacks of each phase, and of the microtasks after them.
     samplers: [Sampler; Phase::ALL.len()],
+    /// Of ticks.
+    ticks: Sampler,
     /// Of checkpoints.
     checkpoints: Sampler,
     /// Of what the loop's own thread queues.
@@ -51,13 +53,26 @@ pub(crate) struct Observer {
     draining: Cell<Phase>,
     /// The time of hooks, which is in no phase.
     hooks: Cell<i64>,
-    /// How many callbacks had been run when the present phase began.
-    started: Cell<u64>,
-    /// Up to how many events before one is measured it is told of: none, or all of them if somebody follows the callbacks.
-    gate: u32,
+    /// The present phase, and how many callbacks, and how many in checkpoints, had been run when it began.
+    phase: Cell<Phase>,
+    started: Cell<(u64, u64)>,
+    /// How many callbacks had been run when its sampler was told of them.
+    told: Cell<u64>,
+    /// The number of callbacks of which the last one is looked at: the next one that is measured, or each if somebody follows
+    /// them.
+    next: Cell<u64>,
+    /// How many callbacks of each phase there were, except for those of checkpoints.
+    ran: [Cell<u64>; Phase::ALL.len()],
+    /// How many there were in checkpoints, and how many callbacks had been run when the present one began, if there is one.
+    checkpointed: Cell<u64>,
+    checkpoint: Cell<Option<u64>>,
+    /// Whether somebody follows the callbacks.
+    is_followed: bool,
     published: Cell<i64>,
     /// When, and after how many entries, the rate of what other threads hand over was looked at.
     arrivals: Cell<(i64, u64)>,
+    /// One of how many entries of other threads has its time noted.
+    arrival_stride: Cell<u32>,
     /// When the callback that runs was queued, if that was noted.
     stamp: Cell<Stamp>,
     /// When the clock was last looked at, and how many callbacks had been run.
@@ -81,6 +96,7 @@ impl Observer {
             edition: RefCell::new(Edition::new()),
             beat: Cell::new(0),
             samplers: std::array::from_fn(|index| sampler(index as u32)),
+            ticks: sampler(10),
             checkpoints: sampler(11),
             queued: sampler(12),
             due: Cell::new(0),
@@ -90,10 +106,17 @@ impl Observer {
             drained: [Cell::new(0), Cell::new(0)],
             draining: Cell::new(Phase::Microtasks),
             hooks: Cell::new(0),
-            started: Cell::new(0),
-            gate: if shown.is_followed() { u32::MAX } else { 0 },
+            phase: Cell::new(Phase::External),
+            started: Cell::new((0, 0)),
+            told: Cell::new(0),
+            next: Cell::new(0),
+            ran: Default::default(),
+            checkpointed: Cell::new(0),
+            checkpoint: Cell::new(None),
+            is_followed: shown.is_followed(),
             published: Cell::new(now),
             arrivals: Cell::new((now, 0)),
+            arrival_stride: Cell::new(1),
             stamp: Cell::default(),
             mark: Cell::new((now, 0)),
             trace,
@@ -192,6 +215,7 @@ impl Observer {
     /// The call that drives the loop ends.
     pub(crate) fn leaves(&self, local: &Local) {
         // A panic may have left a tick, and what is open in it.
+        self.settle(local);
         #[cfg(feature = "spans")]
         self.spans.tick_ends();
         self.advance(local, false);
@@ -223,7 +247,9 @@ impl Observer {
     fn gather(&self, local: &Local) -> RefMut<'_, Figures> {
         let mut figures = self.figures.borrow_mut();
         figures.gather(local);
-        let mut callbacks = self.samplers.each_ref().map(|sampler| sampler.events());
+        let mut callbacks = self.ran.each_ref().map(Cell::get);
+        callbacks[self.phase.get() as usize] += self.ran_in_phase(local);
+        callbacks[Phase::NextTicks as usize] = self.samplers[Phase::NextTicks as usize].events();
         // Those of checkpoints are not told exactly.
         callbacks[Phase::Microtasks as usize] = 0;
         let others: u64 = callbacks.iter().sum();
@@ -283,9 +309,11 @@ impl Observe for &Observer {
         // What has run is over, if the watchdog asks.
         self.shown.no_callback();
         let mut figures = self.figures.borrow_mut();
-        self.tick.set(figures.last);
         self.waited.set(0);
-        figures.look(local, &EACH_TICK);
+        if self.ticks.begins(0) {
+            figures.look(local, &EACH_TICK);
+        }
+        self.tick.set(figures.last);
         #[cfg(feature = "spans")]
         {
             let number = figures.counts.ticks;
@@ -302,21 +330,33 @@ impl Observe for &Observer {
             let mut figures = self.figures.borrow_mut();
             self.trace.tick(figures.counts.ticks, (self.tick.get(), now));
             figures.counts.ticks += 1;
-            let took = now - self.tick.get() - self.waited.get();
-            figures.record(TICK, took);
+            if self.ticks.is_measuring() {
+                figures.record(TICK, now - self.tick.get() - self.waited.get());
+                self.ticks.measured();
+            }
             figures.count(now, local.ran.get());
         }
         self.publish_now_and_then(local, now);
     }
 
     #[inline]
-    fn phase_begins(self, local: &Local) {
-        self.started.set(local.ran.get());
+    fn phase_begins(self, local: &Local, phase: Phase) {
+        let ran = local.ran.get();
+        self.phase.set(phase);
+        self.started.set((ran, self.checkpointed.get()));
+        self.told.set(ran);
+        self.await_next(phase, ran);
     }
 
     #[inline]
     fn phase_ends(self, local: &Local, phase: Phase) {
-        if self.started.get() != local.ran.get() {
+        let ran = local.ran.get();
+        if self.started.get().0 != ran {
+            // Microtasks are told to theirs one by one.
+            if phase != Phase::Microtasks {
+                self.samplers[phase as usize].skip(ran - self.told.replace(ran));
+            }
+            self.settle(local);
             self.account(local, phase);
             #[cfg(feature = "spans")]
             self.spans.phase_ends();
@@ -330,31 +370,32 @@ impl Observe for &Observer {
 
     #[inline]
     fn timer_is(self, task: &mut TimerTask) {
-        if self.shown.is_followed() {
+        if self.is_followed {
             self.timer_place.set(task.origin().place);
         }
     }
 
     #[inline]
-    fn callback_begins(self, local: &Local, phase: Phase, callback: &impl Run) {
+    fn run(self, cx: &Cx, phase: Phase, callback: impl Run) {
         #[cfg(feature = "spans")]
         if !self.spans.is_in_phase() {
             self.spans.phase_begins(phase);
         }
-        if self.samplers[phase as usize].begins(self.gate) {
-            self.follow(local, phase, callback);
+        if cx.0.ran.get() < self.next.get() {
+            callback.run(cx);
+        } else {
+            self.run_followed(cx, phase, callback);
         }
     }
 
-    #[inline]
-    fn callback_ends(self, local: &Local, phase: Phase) {
-        if self.samplers[phase as usize].is_measuring() {
-            self.measured(local, phase);
-        }
+    fn panicked(self, local: &Local, phase: Phase) {
+        self.checkpoint_is_over(local);
+        self.callback_ends(local, phase);
     }
 
     #[inline]
     fn checkpoint_begins(self, local: &Local) {
+        self.checkpoint.set(Some(local.ran.get()));
         if self.checkpoints.begins(0) {
             self.checkpoints.from.set(self.look(local.ran.get(), false));
             self.draining.set(Phase::Microtasks);
@@ -364,6 +405,7 @@ impl Observe for &Observer {
 
     #[inline]
     fn checkpoint_ends(self, local: &Local) {
+        self.checkpoint_is_over(local);
         if self.checkpoints.is_measuring() {
             self.drained_until(self.look(local.ran.get(), false));
             self.checkpoints.measured();
@@ -377,7 +419,7 @@ impl Observe for &Observer {
             self.draining.set(phase);
         }
         let sampler = &self.samplers[phase as usize];
-        if sampler.begins(self.gate) {
+        if sampler.begins(if self.is_followed { u32::MAX } else { 0 }) {
             self.begins(phase, None);
             if sampler.is_measuring() {
                 // It is not counted yet.
@@ -388,7 +430,7 @@ impl Observe for &Observer {
 
     #[inline]
     fn microtask_ends(self, local: &Local, phase: Phase) {
-        self.callback_ends(local, phase);
+        Observer::callback_ends(self, local, phase);
     }
 
     fn looked(self, local: &Local) {
@@ -438,8 +480,50 @@ impl Observer {
         drained.set(drained.get() + took * i64::from(self.checkpoints.weight()));
     }
 
-    /// A callback begins that is measured, or that somebody follows.
+    /// Callbacks of the present phase, without those of checkpoints.
+    fn ran_in_phase(&self, local: &Local) -> u64 {
+        let (ran, checkpointed) = self.started.get();
+        let present = self.checkpoint.get().map_or(0, |before| local.ran.get() - before);
+        (local.ran.get() - ran).saturating_sub(self.checkpointed.get() + present - checkpointed)
+    }
+
+    /// Counts the callbacks of the present phase.
+    fn settle(&self, local: &Local) {
+        self.checkpoint_is_over(local);
+        let own = &self.ran[self.phase.get() as usize];
+        own.set(own.get() + self.ran_in_phase(local));
+        self.started.set((local.ran.get(), self.checkpointed.get()));
+    }
+
+    /// Counts what the checkpoint has run that ends.
+    #[inline]
+    fn checkpoint_is_over(&self, local: &Local) {
+        if let Some(before) = self.checkpoint.take() {
+            self.checkpointed.set(self.checkpointed.get() + local.ran.get() - before);
+        }
+    }
+
+    /// Finds out which callback is looked at next, when so many have been run.
+    #[inline]
+    fn await_next(&self, phase: Phase, ran: u64) {
+        let left = self.samplers[phase as usize].left();
+        self.next.set(if self.is_followed { 0 } else { ran + u64::from(left) });
+    }
+
+    /// Runs a callback that is measured, or that somebody follows.
     #[cold]
+    fn run_followed(&self, cx: &Cx, phase: Phase, callback: impl Run) {
+        self.follow(&cx.0, phase, &callback);
+        callback.run(cx);
+        self.callback_ends(&cx.0, phase);
+    }
+
+    fn callback_ends(&self, local: &Local, phase: Phase) {
+        if self.samplers[phase as usize].is_measuring() {
+            self.measured(local, phase);
+        }
+    }
+
     fn follow(&self, local: &Local, phase: Phase, callback: &impl Run) {
         let place = match phase {
             Phase::Timers => self.timer_place.take(),
@@ -447,9 +531,12 @@ impl Observer {
         };
         self.begins(phase, place);
         let sampler = &self.samplers[phase as usize];
-        if !sampler.is_measuring() {
+        let passed = local.ran.get() - self.told.get();
+        if passed < u64::from(sampler.left()) {
             return;
         }
+        sampler.skip_to(passed);
+        self.told.set(local.ran.get());
         // It is counted already.
         let now = self.look(local.ran.get() - 1, true);
         sampler.from.set(now);
@@ -471,12 +558,16 @@ impl Observer {
         self.trace.callback(phase, self.shown.place(), time, self.stamp.take());
         self.figures.borrow_mut().record(RUN, to - from);
         self.publish_now_and_then(local, to);
+        if phase == self.phase.get() {
+            self.await_next(phase, local.ran.get());
+        }
     }
 
     /// Lets others see what is known, if it is a while since they could. A tick may take long.
     fn publish_now_and_then(&self, local: &Local, now: i64) {
         if now - self.arrivals.get().0 >= PERIOD {
-            for sampler in self.samplers.iter().chain([&self.checkpoints, &self.queued]) {
+            let others = [&self.ticks, &self.checkpoints, &self.queued];
+            for sampler in self.samplers.iter().chain(others) {
                 sampler.adapt(now);
             }
             self.adapt_to_arrivals(local, now);
@@ -491,9 +582,18 @@ impl Observer {
     fn adapt_to_arrivals(&self, local: &Local, now: i64) {
         let handed_over = local.shared.handed_over();
         let (since, before) = self.arrivals.replace((now, handed_over));
-        let stride = stride(handed_over.saturating_sub(before), now - since);
-        if !self.trace.is_on() {
-            self.shown.mask.store(stride.next_power_of_two() - 1, Ordering::Relaxed);
+        let arrived = handed_over.saturating_sub(before);
+        let stride = stride(self.arrival_stride.get(), arrived, now - since).next_power_of_two();
+        self.note_one_of(local, stride);
+    }
+
+    /// Has other threads note the time of one in so many.
+    fn note_one_of(&self, local: &Local, stride: u32) {
+        self.arrival_stride.set(stride);
+        if !self.is_followed {
+            local.shared.note_one_of(stride);
+        } else if !self.trace.is_on() {
+            self.shown.mask.store(stride - 1, Ordering::Relaxed);
         }
     }
 }

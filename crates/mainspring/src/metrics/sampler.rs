@@ -1,4 +1,4 @@
-//! Which of many events are measured: all of them while they are few, and then ever fewer.
+//! Which of many events are measured: all of them while they are few, and then ever fewer of them.
 //!
 //! To read the clock twice and to take a sample in costs more than many a callback. So the rate of samples is
 //! bounded, and the distance between two of them is random around what follows from that, so that it does not
@@ -7,7 +7,13 @@
 use std::cell::Cell;
 
 /// Samples in a second, at the most.
-const RATE: u64 = 50_000;
+const RATE: u64 = 10_000;
+
+/// So many are measured in any case, so that what is over soon is exact.
+const BURST: u64 = 2048;
+
+/// After so many samples in a period the distance between them is doubled: the rate is not what it was.
+const SURPRISE: u32 = 32;
 
 /// How long a rate is observed before it is acted upon, in nanoseconds.
 pub(super) const PERIOD: i64 = 1_000_000;
@@ -15,11 +21,16 @@ pub(super) const PERIOD: i64 = 1_000_000;
 /// The greatest distance between two samples.
 const MAX_STRIDE: u64 = 4096;
 
-/// What the distance between two samples has to be for so many events in that time.
-pub(super) fn stride(events: u64, nanoseconds: i64) -> u32 {
+/// How long it takes until a distance is halved if there are no events any more, in nanoseconds: what comes in bursts is not
+/// taken for rare at the beginning of each.
+const HALF_LIFE: i64 = 8_000_000;
+
+/// What the distance between two samples has to be for so many events in that time, when it was so great before.
+pub(super) fn stride(before: u32, events: u64, nanoseconds: i64) -> u32 {
     let seconds = nanoseconds.max(1) as f64 / 1e9;
     let stride = events as f64 / seconds / RATE as f64;
-    (stride as u64).clamp(1, MAX_STRIDE) as u32
+    let halvings = (1 + nanoseconds / HALF_LIFE).clamp(1, 31);
+    (stride as u64).clamp(1, MAX_STRIDE).max(u64::from(before >> halvings)) as u32
 }
 
 /// See the [module documentation](self).
@@ -37,6 +48,8 @@ pub(super) struct Sampler {
     /// What that was when the stride was last looked at, and when that was.
     seen: Cell<u64>,
     since: Cell<i64>,
+    /// Samples since then.
+    taken: Cell<u32>,
     random: Cell<u32>,
     /// Whether each event is measured.
     is_complete: bool,
@@ -53,6 +66,7 @@ impl Sampler {
             before: Cell::new(0),
             seen: Cell::new(0),
             since: Cell::new(0),
+            taken: Cell::new(0),
             random: Cell::new(seed.wrapping_mul(0x9E37_79B9) | 1),
             is_complete,
         }
@@ -64,6 +78,25 @@ impl Sampler {
         let left = self.left.get().saturating_sub(1);
         self.left.set(left);
         left <= gate
+    }
+
+    /// How many events it is until one is measured, if they are counted elsewhere.
+    pub(super) fn left(&self) -> u32 {
+        self.left.get()
+    }
+
+    /// There were so many events, none of which is measured.
+    pub(super) fn skip(&self, events: u64) {
+        let passed = events.min(u64::from(self.left.get().saturating_sub(1)));
+        self.left.set(self.left.get() - passed as u32);
+        self.before.set(self.before.get() + events - passed);
+    }
+
+    /// There were so many events, the last one of which is measured.
+    pub(super) fn skip_to(&self, events: u64) {
+        self.skip(events - 1);
+        self.weight.set(self.weight.get() - (self.left.get() - 1));
+        self.left.set(0);
     }
 
     /// How many events there were.
@@ -85,7 +118,7 @@ impl Sampler {
     /// The present event was measured.
     pub(super) fn measured(&self) {
         self.before.set(self.before.get() + u64::from(self.weight.get()));
-        let stride = self.stride.get();
+        let stride = self.next_stride();
         let mut random = self.random.get();
         random ^= random << 13;
         random ^= random >> 17;
@@ -96,12 +129,30 @@ impl Sampler {
         self.weight.set(left);
     }
 
+    /// The distance to the next sample.
+    fn next_stride(&self) -> u32 {
+        let taken = self.taken.get() + 1;
+        self.taken.set(taken);
+        if taken.is_multiple_of(SURPRISE) && !self.is_young() {
+            self.stride.set((2 * self.stride.get()).min(MAX_STRIDE as u32));
+        }
+        self.stride.get()
+    }
+
+    /// Whether everything is measured, however much it is.
+    fn is_young(&self) -> bool {
+        self.is_complete || self.events() < BURST
+    }
+
     /// Adjusts the distance to the rate of events.
     pub(super) fn adapt(&self, now: i64) {
         let passed = now - self.since.get();
         if passed >= PERIOD && !self.is_complete {
-            let stride = stride(self.events() - self.seen.get(), passed);
+            let recent = self.events() - self.seen.get();
+            let stride =
+                if self.is_young() { 1 } else { stride(self.stride.get(), recent, passed) };
             self.stride.set(stride);
+            self.taken.set(0);
             // Not for as long as the old distance would take at the new rate.
             let excess = self.left.get().saturating_sub(stride);
             self.left.set(self.left.get() - excess);
@@ -116,14 +167,15 @@ impl Sampler {
 mod tests {
     use super::*;
 
-    const SECOND: i64 = 1_000_000_000;
-
-    /// The numbers of the events that are measured, of so many.
-    fn measured(sampler: &Sampler, events: u32) -> Vec<u32> {
-        let is_measured = |_: &u32| {
+    /// The numbers of the events that are measured, of so many, which are that many in a millisecond.
+    fn measured(sampler: &Sampler, events: u32, in_period: u32) -> Vec<u32> {
+        let is_measured = |event: &u32| {
             let begins = sampler.begins(0);
             if begins {
                 sampler.measured();
+            }
+            if event % in_period == in_period - 1 {
+                sampler.adapt(sampler.since.get() + PERIOD);
             }
             begins
         };
@@ -134,23 +186,25 @@ mod tests {
     #[test]
     fn what_is_rare_is_measured_each_time() {
         let sampler = Sampler::new(1, false);
-        assert_eq!(measured(&sampler, 100).len(), 100);
-        sampler.adapt(SECOND);
-        assert_eq!(measured(&sampler, 40_000).len(), 40_000);
-        sampler.adapt(2 * SECOND);
-        assert_eq!(measured(&sampler, 10).len(), 10, "40,000 in a second are not too many");
-        assert_eq!(sampler.events(), 40_110);
+        assert_eq!(measured(&sampler, 100_000, 9).len(), 100_000);
+        assert_eq!(sampler.events(), 100_000);
+    }
+
+    // spec: MX-2
+    #[test]
+    fn what_is_over_soon_is_measured_each_time() {
+        let sampler = Sampler::new(1, false);
+        assert_eq!(measured(&sampler, 2_000, 1_000).len(), 2_000);
+        assert_eq!(sampler.events(), 2_000);
     }
 
     // spec: MX-1, MX-2
     #[test]
-    fn what_is_frequent_is_measured_50_000_times_a_second_at_random() {
+    fn what_is_frequent_is_measured_10_000_times_a_second_at_random() {
         let sampler = Sampler::new(1, false);
-        sampler.adapt(SECOND);
-        measured(&sampler, 5_000_000);
-        sampler.adapt(2 * SECOND);
-        let found = measured(&sampler, 5_000_000);
-        assert!((48_000..52_000).contains(&found.len()), "{}", found.len());
+        measured(&sampler, 100_000, 5_000);
+        let found = measured(&sampler, 5_000_000, 5_003);
+        assert!((9_600..10_400).contains(&found.len()), "{}", found.len());
         for period in [2, 3, 10, 64, 100] {
             // Not in step with anything: each rest is as frequent as any other.
             let mut rests = vec![0_u32; period];
@@ -161,14 +215,28 @@ mod tests {
         }
     }
 
+    // spec: MX-1
+    #[test]
+    fn a_burst_after_a_pause_is_not_measured_as_a_whole() {
+        let sampler = Sampler::new(1, false);
+        measured(&sampler, 100_000, 5_000);
+        for _ in 0..10 {
+            sampler.adapt(sampler.since.get() + 10 * PERIOD);
+            let found = measured(&sampler, 20_000, 20_000);
+            assert!(found.len() < 500, "{}", found.len());
+        }
+        // But in a while everything is.
+        for _ in 0..20 {
+            sampler.adapt(sampler.since.get() + 10 * PERIOD);
+        }
+        assert_eq!(measured(&sampler, 10, 1).len(), 10);
+    }
+
     // spec: MX-2
     #[test]
     fn a_sample_stands_for_those_since_the_one_before() {
         let sampler = Sampler::new(7, false);
-        sampler.adapt(SECOND);
-        measured(&sampler, 10_000_000);
-        sampler.adapt(2 * SECOND);
-        measured(&sampler, 10_000);
+        measured(&sampler, 100_000, 10_000);
         let mut weight = 0;
         let (mut events, mut last) = (0, 0);
         for event in 1..=1_000_000_u32 {
@@ -185,8 +253,6 @@ mod tests {
     #[test]
     fn for_a_trace_everything_is_measured() {
         let sampler = Sampler::new(1, true);
-        measured(&sampler, 10_000_000);
-        sampler.adapt(SECOND);
-        assert_eq!(measured(&sampler, 1_000).len(), 1_000);
+        assert_eq!(measured(&sampler, 1_000_000, 10_000).len(), 1_000_000);
     }
 }

@@ -72,7 +72,8 @@ impl Latest {
 pub(crate) struct Shown {
     /// In cache lines of its own, as producers look at the rest.
     present: CachePadded<Present>,
-    /// Written by the loop, about once a millisecond: of the numbers of those that are queued, the bits that must be zero for the time to be noted.
+    /// Of the numbers of those about which something is noted, the bits that must be zero for that to be the time. Written
+    /// by the loop, about once a millisecond, if everything is noted.
     pub(super) mask: AtomicU32,
     /// Written by whoever is refused.
     pub(crate) refusals: AtomicU64,
@@ -206,13 +207,11 @@ impl Shown {
         self.is_followed
     }
 
-    /// The present time, or nothing, for an entry of another thread. `number` is about that of those before it.
-    #[inline]
+    /// The present time for an entry of another thread about which something is noted, or nothing. `number` is about
+    /// that of those before it.
     pub(crate) fn stamp_of(&self, number: usize) -> Stamp {
-        // Numbers that are far from regular, so that what is noted is not in step with what is queued.
-        let mixed = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        let is_noted = mixed as u32 & self.mask.load(Ordering::Relaxed) == 0;
-        if is_noted { self.stamp() } else { Stamp::default() }
+        let is_stamped = number as u32 & self.mask.load(Ordering::Relaxed) == 0;
+        if is_stamped { self.stamp() } else { Stamp::default() }
     }
 }
 

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 #[cfg(feature = "metrics")]
 mod apart;
 #[cfg(feature = "metrics")]
+mod pages;
+#[cfg(feature = "metrics")]
 mod throughput;
 mod ticks;
 

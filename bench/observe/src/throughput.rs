@@ -1,20 +1,16 @@
 //! Submit throughput of a loop that is observed in several ways, beside one that is not, in one run.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use mainspring::{EventLoop, Handle};
-use mainspring_inspect::Inspector;
+
+use crate::pages::Pages;
 
 /// How many tasks may wait: fewer than the lane has room for without a lock.
 const WINDOW: u64 = 1 << 10;
-
-/// How often the inspector's page is asked for. A browser asks once a second.
-const REFRESH: Duration = Duration::from_millis(100);
 
 /// The number of the task that was run last.
 static DONE: AtomicU64 = AtomicU64::new(0);
@@ -73,26 +69,12 @@ fn submit(handle: &Handle, tasks: u64) -> Duration {
     began.elapsed()
 }
 
-/// Asks for the inspector's figures.
-fn ask(address: SocketAddr) -> std::io::Result<usize> {
-    let mut stream = TcpStream::connect(address)?;
-    let request =
-        format!("GET /state.json HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes())?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)
-}
-
 /// How long it takes to submit and run so many tasks.
 fn measure(way: Way, tasks: u64) -> Duration {
     DONE.store(0, Ordering::Relaxed);
     let event_loop = way.event_loop();
     let handle = &event_loop.handle();
-    let inspector = (way == Way::Page).then(|| {
-        let inspector = Inspector::serve("127.0.0.1:0").expect("there is a port");
-        inspector.watch("benchmark", handle).expect("it has metrics");
-        inspector
-    });
+    let pages = (way == Way::Page).then(|| Pages::of(handle));
     let is_over = &AtomicBool::new(false);
     thread::scope(|scope| {
         if way == Way::Read {
@@ -103,21 +85,16 @@ fn measure(way: Way, tasks: u64) -> Duration {
                 }
             });
         }
-        if let Some(inspector) = &inspector {
-            let address = inspector.local_addr();
-            scope.spawn(move || {
-                while !is_over.load(Ordering::Relaxed) {
-                    assert!(ask(address).is_ok_and(|bytes| bytes > 1000));
-                    thread::sleep(REFRESH);
-                }
-            });
-        }
         let producer = scope.spawn(move || {
             let took = submit(handle, tasks);
             handle.close();
             took
         });
-        event_loop.run().expect("it is closed by the producer");
+        let run = || event_loop.run().expect("it is closed by the producer");
+        match &pages {
+            Some(pages) => pages.during(run),
+            None => run(),
+        }
         is_over.store(true, Ordering::Relaxed);
         producer.join().expect("it does not panic")
     })

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::figures::{EACH_CHECKPOINT, EACH_TICK, Figures, LATENESS, RUN, TICK, WAIT};
 use super::report::{Edition, Report};
-use super::sampler::{PERIOD, Sampler, stride};
+use super::sampler::{BURST, MAX_STRIDE, PERIOD, SURPRISE, Sampler, stride};
 use super::shown::{Activity, Shown};
 use super::snapshot::Metrics;
 #[cfg(feature = "spans")]
@@ -71,6 +71,8 @@ pub(crate) struct Observer {
     published: Cell<i64>,
     /// When, and after how many entries, the rate of what other threads hand over was looked at.
     arrivals: Cell<(i64, u64)>,
+    /// How many times were noted since.
+    stamps: Cell<u32>,
     /// One of how many entries of other threads has its time noted.
     arrival_stride: Cell<u32>,
     /// When the callback that runs was queued, if that was noted.
@@ -116,6 +118,7 @@ impl Observer {
             is_followed: shown.is_followed(),
             published: Cell::new(now),
             arrivals: Cell::new((now, 0)),
+            stamps: Cell::new(0),
             arrival_stride: Cell::new(1),
             stamp: Cell::default(),
             mark: Cell::new((now, 0)),
@@ -148,12 +151,12 @@ impl Observer {
         self.shown.set_place(place.get());
         self.stamp.set(stamp);
         if stamp.is_set() {
-            self.waited_since(local.phase.get(), stamp);
+            self.waited_since(local, local.phase.get(), stamp);
         }
     }
 
     #[cold]
-    fn waited_since(&self, phase: Phase, stamp: Stamp) {
+    fn waited_since(&self, local: &Local, phase: Phase, stamp: Stamp) {
         let queue = match phase {
             Phase::External => Queue::External,
             Phase::Internal => Queue::Internal,
@@ -163,9 +166,25 @@ impl Observer {
             Phase::Close => Queue::Closes,
             Phase::Timers | Phase::Futures | Phase::Io | Phase::Hook => return,
         };
+        if !self.takes_in(local, WAIT + queue as usize) {
+            return;
+        }
         let sampler = &self.samplers[phase as usize];
         let now = if sampler.is_measuring() { sampler.from.get() } else { sys::now() };
         self.figures.borrow_mut().record(WAIT + queue as usize, stamp.before(now).cast_signed());
+    }
+
+    /// Whether a time that was noted is taken in. If there are many at once, others are told to note fewer, and some are not.
+    fn takes_in(&self, local: &Local, latency: usize) -> bool {
+        if self.trace.is_on() || self.figures.borrow().latencies[latency].count() < BURST {
+            return true;
+        }
+        let taken = self.stamps.get() + 1;
+        self.stamps.set(taken);
+        if taken.is_multiple_of(SURPRISE) {
+            self.note_one_of(local, (2 * self.arrival_stride.get()).min(MAX_STRIDE as u32));
+        }
+        taken <= 4 * SURPRISE
     }
 
     /// A function of the embedder is about to be called. Returns when that was.
@@ -582,6 +601,7 @@ impl Observer {
     fn adapt_to_arrivals(&self, local: &Local, now: i64) {
         let handed_over = local.shared.handed_over();
         let (since, before) = self.arrivals.replace((now, handed_over));
+        self.stamps.set(0);
         let arrived = handed_over.saturating_sub(before);
         let stride = stride(self.arrival_stride.get(), arrived, now - since).next_power_of_two();
         self.note_one_of(local, stride);

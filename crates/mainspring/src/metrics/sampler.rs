@@ -10,27 +10,27 @@ use std::cell::Cell;
 const RATE: u64 = 10_000;
 
 /// So many are measured in any case, so that what is over soon is exact.
-const BURST: u64 = 2048;
+pub(super) const BURST: u64 = 2048;
 
 /// After so many samples in a period the distance between them is doubled: the rate is not what it was.
-const SURPRISE: u32 = 32;
+pub(super) const SURPRISE: u32 = 32;
 
 /// How long a rate is observed before it is acted upon, in nanoseconds.
 pub(super) const PERIOD: i64 = 1_000_000;
 
 /// The greatest distance between two samples.
-const MAX_STRIDE: u64 = 4096;
+pub(super) const MAX_STRIDE: u64 = 4096;
 
 /// How long it takes until a distance is halved if there are no events any more, in nanoseconds: what comes in bursts is not
 /// taken for rare at the beginning of each.
-const HALF_LIFE: i64 = 8_000_000;
+const HALF_LIFE: i64 = 50_000_000;
 
 /// What the distance between two samples has to be for so many events in that time, when it was so great before.
 pub(super) fn stride(before: u32, events: u64, nanoseconds: i64) -> u32 {
     let seconds = nanoseconds.max(1) as f64 / 1e9;
     let stride = events as f64 / seconds / RATE as f64;
-    let halvings = (1 + nanoseconds / HALF_LIFE).clamp(1, 31);
-    (stride as u64).clamp(1, MAX_STRIDE).max(u64::from(before >> halvings)) as u32
+    let floor = f64::from(before) * (-nanoseconds as f64 / HALF_LIFE as f64).exp2();
+    stride.max(floor).clamp(1.0, MAX_STRIDE as f64) as u32
 }
 
 /// See the [module documentation](self).
@@ -226,7 +226,7 @@ mod tests {
             assert!(found.len() < 500, "{}", found.len());
         }
         // But in a while everything is.
-        for _ in 0..20 {
+        for _ in 0..100 {
             sampler.adapt(sampler.since.get() + 10 * PERIOD);
         }
         assert_eq!(measured(&sampler, 10, 1).len(), 10);

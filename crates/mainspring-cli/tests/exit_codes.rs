@@ -75,3 +75,20 @@ fn a_reader_that_is_gone_does_not_end_the_script() {
     assert_eq!(status.code(), Some(3));
     drop(finish(&mut common::command(["--version"])));
 }
+
+// spec: JS-3
+#[test]
+fn a_reader_of_errors_that_is_gone_changes_no_exit_code() {
+    for (code, expected) in [
+        ("throw new Error('x')", 1),
+        ("Promise.reject(new Error('x'))", 1),
+        ("process.on('exit', () => process.exitCode = 6); throw 1", 6),
+        ("process.emitWarning('x'); setTimeout(() => process.exit(3), 5)", 3),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let child =
+            command(["eval", code]).stdout(std::process::Stdio::null()).stderr(writer).spawn();
+        assert_eq!(child.unwrap().wait().unwrap().code(), Some(expected), "{code}");
+    }
+}

@@ -111,7 +111,7 @@ function debuglog(section, ready) {
   };
   const write = (...args) => {
     const text = require("internal/format").format(...args);
-    host.write(2, `${section} ${host.pid()}: ${text}\n`);
+    require("process").stderr.write(`${section} ${host.pid()}: ${text}\n`);
   };
   return Object.defineProperty(logger, "enabled", { get: isEnabled, configurable: true, enumerable: true });
 }

@@ -48,7 +48,11 @@ function describe(error, isThrown) {
 function die(error, code, isThrown) {
   const hint = require("internal/hints").hint(error);
   const note = hint === undefined ? "" : `\n${hint}\n`;
-  host.write(2, `${describe(error, isThrown)}\n${note}\nMainspring v${host.version().mainspring}\n`);
+  try {
+    host.write(2, `${describe(error, isThrown)}\n${note}\nMainspring v${host.version().mainspring}\n`);
+  } catch {
+    // A reader that is gone changes nothing about how the process ends.
+  }
   host.exit(code);
 }
 

@@ -63,7 +63,15 @@ function onWarning(warning) {
   let text = `(mainspring:${host.pid()}) ${warning.code ? `[${warning.code}] ` : ""}`;
   text += isTraced && warning.stack ? warning.stack : Error.prototype.toString.call(warning);
   if (typeof warning.detail === "string") text += `\n${warning.detail}`;
-  host.write(2, `${text}\n`);
+  write(text);
+}
+
+let error;
+
+// As a message of the script's: a `write` of its own gets it, and a reader that is gone is no error.
+function write(text) {
+  error ??= require("console").error;
+  error(text);
 }
 
 module.exports = { emitWarning, onWarning };

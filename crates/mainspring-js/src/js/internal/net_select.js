@@ -2,7 +2,7 @@
 
 // The addresses of a name, and the order in which they are tried.
 
-const { codeError } = require("internal/errors");
+const { codeError, invalidArgValue } = require("internal/errors");
 
 let isOn = true;
 let timeout = 250;
@@ -19,11 +19,22 @@ function interleave(found) {
   return order;
 }
 
+// The version of addresses that an option asks for: 0 is any. Addresses of sockets and servers have its name.
+function versionOf(family) {
+  if (family == null) return 0;
+  if (family === "IPv4") return 4;
+  if (family === "IPv6") return 6;
+  if (family !== 0 && family !== 4 && family !== 6) {
+    throw invalidArgValue("options.family", family, "must be one of: 0, 4, 6");
+  }
+  return family;
+}
+
 // Asks the host, or the function of the script, and calls `done(error, [{ address, version }])`.
 function lookUp(name, family, custom, options, done) {
-  const all = (options.autoSelectFamily ?? isOn) && family === 0 && !options.localAddress;
+  const all = (options.autoSelectFamily ?? isOn) && family !== 4 && family !== 6 && !options.localAddress;
   if (!custom) {
-    host.netLookup(name, family, (error, flat) => {
+    host.netLookup(name, versionOf(family), (error, flat) => {
       if (error) return done(error);
       const found = [];
       for (let i = 0; i < flat.length; i += 2) found.push({ address: flat[i], version: flat[i + 1] });

@@ -197,6 +197,12 @@ class Server extends EventEmitter {
     return this.#setRef(false);
   }
 
+  // With captureRejections: a listener of 'connection' that fails ends its connection.
+  [Symbol.for("nodejs.rejection")](error, event, socket) {
+    if (event === "connection") socket.destroy(error);
+    else this.emit("error", error);
+  }
+
   [Symbol.for("nodejs.asyncDispose")]() {
     if (this.#id === NONE) return Promise.resolve();
     return new Promise((resolve, reject) => {

@@ -235,9 +235,8 @@ class Socket extends Duplex {
   }
 
   resetAndDestroy() {
-    if (this.#id === NONE) {
-      this.destroy(codeError(Error, "ERR_SOCKET_CLOSED", "Socket is closed"));
-    } else if (this.connecting) this.once("connect", () => this.resetAndDestroy());
+    if (this.connecting) this.once("connect", () => this.resetAndDestroy());
+    else if (this.#id === NONE) this.destroy(codeError(Error, "ERR_SOCKET_CLOSED", "Socket is closed"));
     else {
       this.#reset = true;
       this.destroy();

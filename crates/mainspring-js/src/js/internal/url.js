@@ -302,6 +302,10 @@ class URL {
     return parts[HREF].slice(parts[from], parts[to]);
   }
 
+  #protocol() {
+    return this.#parts[HREF].slice(0, this.#parts[SCHEME_END] + 1);
+  }
+
   // A value that is refused changes nothing.
   #change(part, value) {
     this.#parts = host.urlSet(this.#parts[HREF], part, value) ?? this.#parts;
@@ -331,7 +335,7 @@ class URL {
   }
 
   get origin() {
-    const { protocol } = this;
+    const protocol = this.#protocol();
     if (withOrigin.has(protocol)) return `${protocol}//${this.host}`;
     if (protocol === "blob:") {
       const inner = URL.parse(this.pathname);
@@ -341,7 +345,7 @@ class URL {
   }
 
   get protocol() {
-    return this.#parts[HREF].slice(0, this.#parts[SCHEME_END] + 1);
+    return this.#protocol();
   }
 
   set protocol(value) {

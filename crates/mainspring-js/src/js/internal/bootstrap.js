@@ -4,27 +4,23 @@
 
 const { globals, virtualTime } = host.options();
 
-function define(name, value) {
-  Object.defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
+// Functions and attributes are seen when the global object is enumerated, classes are not.
+function define(name, value, enumerable) {
+  Object.defineProperty(globalThis, name, { value, writable: true, enumerable, configurable: true });
 }
 
-// Node shows functions like setTimeout when the global object is enumerated.
-function show(name, value) {
-  Object.defineProperty(globalThis, name, { value, writable: true, enumerable: true, configurable: true });
-}
-
-function lazy(names, load) {
+function lazy(names, load, enumerable = false) {
   for (const name of names) {
     Object.defineProperty(globalThis, name, {
       get() {
         const value = load()[name];
-        define(name, value);
+        define(name, value, enumerable);
         return value;
       },
       set(value) {
-        define(name, value);
+        define(name, value, enumerable);
       },
-      enumerable: false,
+      enumerable,
       configurable: true,
     });
   }
@@ -51,7 +47,7 @@ function accessor(name, load) {
   });
 }
 
-define("global", globalThis);
+define("global", globalThis, true);
 Object.defineProperty(globalThis, Symbol.toStringTag, {
   value: "global",
   writable: false,
@@ -71,9 +67,9 @@ const timers = require("internal/timers");
 
 if (globals.timers) {
   for (const name of ["clearImmediate", "setImmediate", "clearInterval", "clearTimeout", "setInterval", "setTimeout"]) {
-    show(name, timers[name]);
+    define(name, timers[name], true);
   }
-  show("queueMicrotask", tasks.queueMicrotask);
+  define("queueMicrotask", tasks.queueMicrotask, true);
 }
 if (globals.console) lazy(["console"], () => ({ console: require("console") }));
 if (globals.process) accessor("process", () => require("process"));
@@ -85,21 +81,25 @@ if (globals.abort) lazy(["AbortController", "AbortSignal"], () => require("inter
 if (globals.performance) {
   lazy(
     [
-      "performance", "Performance", "PerformanceEntry", "PerformanceMark", "PerformanceMeasure",
-      "PerformanceObserver", "PerformanceObserverEntryList",
+      "Performance", "PerformanceEntry", "PerformanceMark", "PerformanceMeasure", "PerformanceObserver",
+      "PerformanceObserverEntryList",
     ],
     () => require("internal/performance"),
   );
+  lazy(["performance"], () => require("internal/performance"), true);
 }
-if (globals.structuredClone) lazy(["structuredClone"], () => require("internal/structured_clone"));
+if (globals.structuredClone) lazy(["structuredClone"], () => require("internal/structured_clone"), true);
 if (globals.encoding) {
   lazy(["TextEncoder", "TextDecoder"], () => require("internal/encoding"));
-  lazy(["atob", "btoa"], () => require("internal/base64"));
+  lazy(["atob", "btoa"], () => require("internal/base64"), true);
   lazy(["Blob", "File"], () => require("internal/blob"));
   accessor("Buffer", () => require("buffer").Buffer);
 }
 if (globals.url) lazy(["URL", "URLSearchParams"], () => require("internal/url"));
-if (globals.crypto) lazy(["crypto", "Crypto"], () => require("internal/crypto"));
+if (globals.crypto) {
+  lazy(["crypto"], () => require("internal/crypto"), true);
+  lazy(["Crypto"], () => require("internal/crypto"));
+}
 if (globals.mainspring) lazy(["mainspring"], () => ({ mainspring: require("internal/mainspring") }));
 
 if (virtualTime) require("internal/virtual_date");

@@ -5,7 +5,8 @@ const target = net.createServer((socket) => {
   socket.on("data", (data) => { text += data; });
   socket.on("end", () => console.log("target got", text.length, text.slice(0, 5)));
 });
-const proxy = net.createServer((inbound) => {
+// Its end waits for that of the target.
+const proxy = net.createServer({ allowHalfOpen: true }, (inbound) => {
   const outbound = net.connect(target.address().port, "127.0.0.1");
   outbound.on("pipe", (source) => console.log("pipe", source === inbound));
   outbound.on("unpipe", (source) => console.log("unpipe", source === inbound));

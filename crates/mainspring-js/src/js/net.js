@@ -2,8 +2,18 @@
 
 // Sockets. They are no streams of a module `stream`, which there is none of, but behave as Node's sockets do.
 
-const { Server } = require("internal/net_server");
-const { Socket, normalize } = require("internal/net_socket");
+const { Server: ServerClass } = require("internal/net_server");
+const { Socket: SocketClass, normalize } = require("internal/net_socket");
+
+// Node's are functions, which may be called without `new`.
+function callable(Class) {
+  const both = new Proxy(Class, { apply: (target, receiver, args) => new Class(...args) });
+  Object.defineProperty(Class.prototype, "constructor", { value: both });
+  return both;
+}
+
+const Server = callable(ServerClass);
+const Socket = callable(SocketClass);
 
 function connect(...args) {
   const [options, callback] = normalize(args);

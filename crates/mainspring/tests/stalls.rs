@@ -33,6 +33,7 @@ suite![
     an_interval_has_its_place_in_every_run,
     a_function_that_tracks_its_caller_passes_the_place_on,
     a_stall_of_a_callback_without_a_place_has_none_of_another,
+    a_stall_between_callbacks_is_reported_and_is_of_none_of_them,
     a_stall_in_a_hook_is_one_of_the_embedder,
     a_stall_is_listed_while_it_lasts_and_after,
     a_stall_is_reported_once_however_long_it_lasts,
@@ -455,6 +456,63 @@ fn a_stall_of_a_callback_without_a_place_has_none_of_another(variant: Variant) {
     let stall = blocker.all().into_iter().rfind(|stall| !stall.is_over).unwrap();
     assert_eq!(stall.phase, Phase::Microtasks, "{stall:?}");
     assert_ne!(stall.place.map(|place| place.line()), Some(line), "{stall:?}");
+}
+
+/// Blocks when it is dropped, until a stall without a place was reported, and notes the phase of that.
+struct Blocks(Blocker, Rc<Cell<Option<Phase>>>);
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        // On a machine with a load a callback may take long, too.
+        while self.1.get().is_none() {
+            let stall = self.0.block();
+            self.1.set(stall.place.is_none().then_some(stall.phase));
+        }
+    }
+}
+
+// The loop drops what other threads have cleared or removed, and what is left when it ends.
+fn a_stall_between_callbacks_is_reported_and_is_of_none_of_them(variant: Variant) {
+    let (builder, blocker) = watched(variant.builder());
+    let event_loop = builder.build().unwrap();
+    let (cx, handle) = (event_loop.cx(), event_loop.handle());
+    let blocks = || {
+        let phase = Rc::new(Cell::new(None));
+        (Blocks(blocker.clone(), Rc::clone(&phase)), phase)
+    };
+    let set_timeout = || {
+        let (blocks, phase) = blocks();
+        let far = Duration::from_secs(3_600);
+        (cx.set_timeout(far, move |_| drop(blocks)).unwrap(), phase)
+    };
+
+    // Before the first callback of a tick.
+    let ((id, phase), other) = (set_timeout(), handle.clone());
+    must_return(move || assert!(other.clear_timeout(id)));
+    quiet(&event_loop);
+    assert_eq!(phase.get(), Some(Phase::Timers));
+
+    // After the last one of a tick.
+    let ((id, phase), other) = (set_timeout(), handle.clone());
+    cx.set_immediate(move |_| must_return(move || assert!(other.clear_timeout(id))));
+    quiet(&event_loop);
+    assert!(phase.get().is_some());
+
+    // Between two of them.
+    let (source, _peer) = UnixStream::pair().unwrap();
+    let (blocks, phase) = blocks();
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&source);
+    let callback = move |_: &Cx, _: &UnixStream, _| _ = &blocks;
+    cx.register_fd(source, Interest::READ, callback).unwrap();
+    let other = handle.clone();
+    cx.submit(move |_| must_return(move || other.unregister_fd(fd).unwrap())).unwrap();
+    quiet(&event_loop);
+    assert!(phase.get().is_some());
+
+    let (_, phase) = set_timeout();
+    cx.submit(|cx| cx.close()).unwrap();
+    event_loop.run().unwrap();
+    assert!(phase.get().is_some());
 }
 
 fn a_stall_in_a_hook_is_one_of_the_embedder(variant: Variant) {

@@ -32,7 +32,7 @@ pub(crate) struct Observer {
     shown: Arc<Shown>,
     figures: RefCell<Figures>,
     edition: RefCell<Edition>,
-    /// Callbacks that have begun, microtasks among them.
+    /// The number by which the watchdog knows the callback that runs, if it is odd.
     beat: Cell<u64>,
     /// Of the callbacks of each phase, and of the microtasks after them.
     samplers: [Sampler; Phase::ALL.len()],
@@ -198,6 +198,7 @@ impl Observer {
         let to = sys::now();
         let (_, ended) = self.mark.get();
         self.mark.set((to, ended));
+        self.is_over();
         self.shown.set_phase(phase);
         self.trace.callback(Phase::Hook, None, (from, to), Stamp::default());
         self.figures.borrow_mut().counts.phase_times[Phase::Hook as usize] += to - from;
@@ -287,9 +288,18 @@ impl Observer {
 
     /// Lets the watchdog see which callback begins.
     fn begins(&self, phase: Phase, place: Option<&'static Location<'static>>) {
-        let beat = self.beat.get() + 1;
+        let beat = (self.beat.get() + 1) | 1;
         self.beat.set(beat);
         self.shown.callback_begins(phase, place, beat);
+    }
+
+    /// Lets the watchdog see that what it has seen is over. What runs until the next callback is none: the destructor of
+    /// one that was cleared, for example.
+    #[inline]
+    fn is_over(&self) {
+        let beat = (self.beat.get() | 1) + 1;
+        self.beat.set(beat);
+        self.shown.callback_is_over(beat);
     }
 
     /// Looks at the clock, when so many callbacks have come to their ends, and perhaps another one begins.
@@ -325,8 +335,10 @@ impl Observe for &Observer {
     }
 
     fn tick_begins(self, local: &Local) {
-        // What has run is over, if the watchdog asks.
-        self.shown.no_callback();
+        if self.is_followed {
+            self.is_over();
+            self.shown.set_phase(Phase::Timers);
+        }
         let mut figures = self.figures.borrow_mut();
         self.waited.set(0);
         if self.ticks.begins(0) {
@@ -540,6 +552,9 @@ impl Observer {
     fn callback_ends(&self, local: &Local, phase: Phase) {
         if self.samplers[phase as usize].is_measuring() {
             self.measured(local, phase);
+        }
+        if self.is_followed {
+            self.is_over();
         }
     }
 

@@ -14,7 +14,7 @@ use crate::Phase;
 use crate::builder::Config;
 use crate::observe::Stamp;
 use crate::stall::Watchdog;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sys;
 
 /// What the loop is doing, as one of these.
@@ -42,9 +42,10 @@ impl Activity {
 /// What the loop does now. Written by its thread, at every callback.
 #[derive(Debug)]
 struct Present {
-    /// Goes up with every callback that begins. Zero before the first one of a tick.
+    /// Goes up with every callback that begins, to an odd number, and with every one that ends, to an even one. One that
+    /// is over is not gone on with, so what the loop does in between has numbers of its own.
     beat: AtomicU64,
-    /// Where that callback was scheduled; null if it is not known.
+    /// Where the last callback was scheduled; null if it is not known.
     place: AtomicPtr<Location<'static>>,
     phase: AtomicU8,
     activity: AtomicU8,
@@ -126,8 +127,11 @@ impl Shown {
     }
 
     /// No callback runs until the next one begins.
-    pub(super) fn no_callback(&self) {
-        self.present.beat.store(0, Ordering::Relaxed);
+    #[inline]
+    pub(super) fn callback_is_over(&self, beat: u64) {
+        self.present.beat.store(beat, Ordering::Relaxed);
+        // Partner: the one in `present`. Who sees what is noted about the next callback sees this number, or a later one.
+        fence(Ordering::Release);
     }
 
     /// The place of the callback that has begun is known.
@@ -163,10 +167,21 @@ impl Shown {
         }
     }
 
-    /// The number of the callback that runs, or ran last in this tick. None if the loop is not busy.
+    /// The number of what the loop does, be it a callback or not. None if the loop is not busy.
     pub(crate) fn beat(&self) -> Option<u64> {
         let beat = self.present.beat.load(Ordering::Relaxed);
-        (self.activity() == Activity::Busy && beat != 0).then_some(beat)
+        (self.activity() == Activity::Busy).then_some(beat)
+    }
+
+    /// The phase of what has that number and, if it is a callback, where it was scheduled. None if something else was done
+    /// meanwhile.
+    #[cfg(not(loom))]
+    pub(crate) fn present(&self, beat: u64) -> Option<(Phase, Option<&'static Location<'static>>)> {
+        let is_callback = beat % 2 == 1;
+        let (phase, place) = (self.phase(), self.place().filter(|_| is_callback));
+        // Partner: the one in `callback_is_over`.
+        fence(Ordering::Acquire);
+        (self.beat() == Some(beat)).then_some((phase, place))
     }
 
     /// What the loop has published, continued until now.

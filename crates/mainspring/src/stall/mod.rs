@@ -36,7 +36,8 @@ pub(crate) type Hook = Box<dyn FnMut(&Stall) + Send>;
 pub struct Stall {
     /// Where in the tick the callback runs.
     pub phase: Phase,
-    /// Where it was scheduled, if that is known.
+    /// Where it was scheduled, if that is known. What runs between two callbacks, such as the destructor of one that
+    /// another thread has cleared, was scheduled nowhere.
     pub place: Option<&'static Location<'static>>,
     /// When it began, or up to a quarter of the threshold after that.
     pub began: Instant,

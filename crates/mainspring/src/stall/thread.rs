@@ -41,9 +41,7 @@ impl Guard {
             match watch.look(now, beat) {
                 Verdict::Fine => {}
                 Verdict::Stalled { since } => {
-                    let (phase, place) = (self.shown.phase(), self.shown.place());
-                    // They are those of this callback, unless another one has begun meanwhile.
-                    if self.shown.beat() == beat {
+                    if let Some((phase, place)) = beat.and_then(|beat| self.shown.present(beat)) {
                         let duration = Duration::from_nanos((now - since).unsigned_abs());
                         let began = Instant::now() - duration;
                         let found = Stall { phase, place, began, duration, is_over: false };

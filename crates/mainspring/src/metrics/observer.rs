@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::figures::{EACH_CHECKPOINT, EACH_TICK, Figures, LATENESS, RUN, TICK, WAIT};
-use super::report::{Edition, Report};
+use super::report::Edition;
 use super::sampler::{BURST, MAX_STRIDE, PERIOD, SURPRISE, Sampler, stride};
 use super::shown::{Activity, Shown};
 use super::snapshot::Metrics;
@@ -250,10 +250,11 @@ impl Observer {
         }
     }
 
-    /// What is known at this moment.
+    /// What is known at this moment. Others see it from then on, so that nobody is told less later.
     pub(crate) fn metrics(&self, local: &Local) -> Metrics {
         let activity = if local.driven.get() { Activity::Busy } else { Activity::Away };
-        self.shown.complete(&Report::of(&self.gather(local), activity), sys::now())
+        self.publish(local, activity);
+        self.shown.metrics()
     }
 
     /// The loop does something else from the time on that is accounted for.

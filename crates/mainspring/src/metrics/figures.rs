@@ -16,7 +16,7 @@ pub(super) const WAIT: usize = 3;
 pub(super) const LATENCIES: usize = WAIT + Queue::ALL.len();
 
 /// How much longer than usual callbacks that were not measured took together, in nanoseconds, for one of them to be
-/// taken for the cause.
+/// taken for the cause. What takes that long by itself is not usual.
 const OUTLIER: i64 = 1_000_000;
 
 /// What is looked at in every tick, and what before every checkpoint that is measured: at other times it is empty.
@@ -61,6 +61,8 @@ pub(super) struct Figures {
     pub(super) counts: Counts,
     pub(super) window: Window,
     pub(super) latencies: [Quantiles; LATENCIES],
+    /// How many callbacks took as long as usual, of those that were measured, and how long they took together.
+    usual: (u64, i64),
 }
 
 impl Figures {
@@ -70,6 +72,7 @@ impl Figures {
             counts: Counts::default(),
             window: Window::new(now),
             latencies: std::array::from_fn(|_| Quantiles::new()),
+            usual: (0, 0),
         }
     }
 
@@ -94,9 +97,23 @@ impl Figures {
         }
     }
 
+    /// Takes a callback in that was measured.
+    pub(super) fn record_run(&mut self, nanoseconds: i64) {
+        if nanoseconds < OUTLIER {
+            let (callbacks, time) = self.usual;
+            self.usual = (callbacks + 1, time + nanoseconds);
+        }
+        self.record(RUN, nanoseconds);
+    }
+
     /// Takes a callback in that was not measured, if it was long: so many took that time together.
+    ///
+    /// The mean of all that were taken in does not tell how long they take as usual: each long one is among those, and only
+    /// few of the short ones are.
     pub(super) fn record_stretch(&mut self, callbacks: u64, nanoseconds: i64) {
-        let excess = nanoseconds - (self.latencies[RUN].mean() * callbacks as f64) as i64;
+        let (count, time) = self.usual;
+        let usual = time as f64 / count.max(1) as f64;
+        let excess = nanoseconds - (usual * callbacks as f64) as i64;
         if excess >= OUTLIER {
             self.record(RUN, nanoseconds);
         }
@@ -124,5 +141,28 @@ impl Figures {
         // In this order: what was handed over before it woke the loop is counted.
         counts.wakes_for_entries = shared.sleep.signals_for_entries();
         counts.handed_over = shared.handed_over();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    // spec: MX-2
+    #[test]
+    fn a_long_callback_is_seen_among_those_that_are_not_measured() {
+        let mut figures = Figures::new(0);
+        let count = |figures: &Figures| figures.latencies[RUN].count();
+        (0..1_000).for_each(|_| figures.record_run(500));
+        // It does not matter how long others were before it.
+        for _ in 0..10 {
+            figures.record_run(100 * OUTLIER);
+            figures.record_stretch(1_000, 100 * OUTLIER);
+        }
+        assert_eq!(count(&figures), 1_020);
+        figures.record_stretch(1_000, 1_000 * 500 + OUTLIER - 1);
+        assert_eq!(count(&figures), 1_020, "some time more, but not enough for a long one");
+        figures.record_stretch(1_000, 1_000 * 500 + OUTLIER);
+        assert_eq!(count(&figures), 1_021);
     }
 }

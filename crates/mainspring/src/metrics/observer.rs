@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[cfg(not(loom))]
 use std::time::Instant;
 
-use super::figures::{EACH_CHECKPOINT, EACH_TICK, Figures, LATENESS, RUN, TICK, WAIT};
+use super::figures::{EACH_CHECKPOINT, EACH_TICK, Figures, LATENESS, TICK, WAIT};
 use super::report::Edition;
 use super::sampler::{BURST, MAX_STRIDE, PERIOD, SURPRISE, Sampler, stride};
 use super::shown::{Activity, Shown};
@@ -591,7 +591,7 @@ impl Observer {
         sampler.measured();
         self.mark.set((to, local.ran.get()));
         self.trace.callback(phase, self.shown.place(), time, self.stamp.take());
-        self.figures.borrow_mut().record(RUN, to - from);
+        self.figures.borrow_mut().record_run(to - from);
         self.publish_now_and_then(local, to);
         if phase == self.phase.get() {
             self.await_next(phase, local.ran.get());

@@ -147,11 +147,6 @@ impl Quantiles {
         self.count
     }
 
-    /// The mean of the durations, in nanoseconds.
-    pub(super) fn mean(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
-    }
-
     /// What is known about the durations so far. The quantiles are in order, and none is above the longest.
     pub(crate) fn latency(&self) -> Latency {
         if self.count == 0 {

@@ -4,7 +4,7 @@ mod common;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -122,6 +122,44 @@ fn frames_follow_each_other_if_there_is_no_terminal() {
     // Nobody reads it any more.
     drop(lines);
     assert_eq!(top.wait().unwrap().code(), Some(0));
+}
+
+/// Answers each request with this, at the port that is returned.
+fn answer(content: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut line = String::new();
+            while stream.read_line(&mut line).is_ok_and(|n| n > 2) {
+                line.clear();
+            }
+            let length = content.len();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+            let _ = stream.into_inner().write_all((head + content).as_bytes());
+        }
+    });
+    port
+}
+
+// What it says may be meant for the terminal.
+#[test]
+fn a_server_that_is_no_inspector_is_an_error() {
+    for content in ["<html>\x1b[2J</html>", "{}", "[1, 2]", ""] {
+        let port = answer(content);
+        for options in [&["top", &port][..], &["top", "--once", &port], &["top", "--json", &port]] {
+            let ran = run(options);
+            assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{options:?}: {}", ran.stderr);
+            assert!(ran.stderr.contains("none of an inspector"), "{}", ran.stderr);
+            assert!(!ran.stderr.contains('\x1b'), "{:?}", ran.stderr);
+        }
+    }
+    // Whoever wants JSON has to look at the version.
+    let port = answer(r#"{"version":7}"#);
+    let ran = run(["top", "--json", &port]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "{\"version\":7}\n"), "{}", ran.stderr);
+    assert_eq!(run(["top", "--once", &port]).code, 1);
 }
 
 #[test]

@@ -40,10 +40,12 @@ pub(crate) fn run(wanted: &Top) -> Result<(), String> {
 async fn show(cx: &Cx, wanted: &Top) -> Result<(), String> {
     let first = ask(cx, &wanted.address).await;
     let first = first.map_err(|failure| unreachable_at(&wanted.address, &failure))?;
-    if wanted.json {
+    let state = parse(&first);
+    // Who reads JSON looks at its version.
+    if wanted.json && matches!(state, Ok(_) | Err(Failure::Version(_))) {
         return written(print(&[&first[..], b"\n"].concat()));
     }
-    let state = parse(&first).map_err(|failure| unreachable_at(&wanted.address, &failure))?;
+    let state = state.map_err(|failure| unreachable_at(&wanted.address, &failure))?;
     let is_terminal = stdout().is_terminal();
     let look = Look {
         is_coloured: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty()),

@@ -6,7 +6,7 @@
 
 mod common;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::os::unix::net::UnixStream;
 use std::panic::resume_unwind;
@@ -755,20 +755,32 @@ fn a_loop_that_slept_is_watched_again(variant: Variant) {
 }
 
 fn many_short_callbacks_are_no_stall(variant: Variant) {
-    let (builder, blocker) = watched_at(variant.builder(), Duration::from_millis(400));
+    let threshold = Duration::from_millis(400);
+    let (builder, blocker) = watched_at(variant.builder(), threshold);
     let event_loop = builder.build().unwrap();
-    let short = |_: &Cx| {
-        let begin = Instant::now();
-        while begin.elapsed() < Duration::from_millis(10) {
-            std::hint::spin_loop();
+    let begins = Rc::new(RefCell::new(vec![Instant::now()]));
+    let short = || {
+        let begins = Rc::clone(&begins);
+        move |_: &Cx| {
+            let begin = Instant::now();
+            begins.borrow_mut().push(begin);
+            while begin.elapsed() < Duration::from_millis(10) {
+                std::hint::spin_loop();
+            }
         }
     };
     // More than the threshold in one checkpoint, and in one phase.
-    event_loop.cx().submit(move |cx| (0..50).for_each(|_| cx.queue_microtask(short))).unwrap();
-    (0..50).for_each(|_| event_loop.cx().submit(short).unwrap());
+    let microtasks: Vec<_> = (0..50).map(|_| short()).collect();
+    let queue_all = move |cx: &Cx| microtasks.into_iter().for_each(|f| cx.queue_microtask(f));
+    event_loop.cx().submit(queue_all).unwrap();
+    (0..50).for_each(|_| event_loop.cx().submit(short()).unwrap());
     quiet(&event_loop);
-    assert_eq!(blocker.all(), []);
-    assert_eq!(event_loop.cx().metrics().unwrap().stalls, 0);
+    begins.borrow_mut().push(Instant::now());
+    // On a machine with a load, one may not be short at all.
+    let is_long = |pair: &&[Instant]| pair[1] - pair[0] >= threshold;
+    let long = begins.borrow().windows(2).filter(is_long).count();
+    let stalls = blocker.all().iter().filter(|stall| !stall.is_over).count();
+    assert!(stalls <= long, "{long} were long: {:?}", blocker.all());
 }
 
 fn a_loop_that_waits_is_no_stall(variant: Variant) {

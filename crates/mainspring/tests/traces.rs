@@ -436,6 +436,7 @@ fn a_wait_is_as_long_as_the_slow_callback_before(variant: Variant) {
     let tracer = paper.tracer();
     let event_loop = variant.builder().tracer(&tracer).build().unwrap();
     let mut lines = Vec::new();
+    let begin = Instant::now();
     for kind in [Kind::External, Kind::Internal, Kind::Immediate, Kind::Close] {
         kind.queue(event_loop.cx(), |_| spin(SLOW));
     }
@@ -447,9 +448,7 @@ fn a_wait_is_as_long_as_the_slow_callback_before(variant: Variant) {
     lines.push(line!() - 1);
     event_loop.cx().queue_close(|_| ());
     lines.push(line!() - 1);
-    let begin = Instant::now();
     event_loop.run_until_idle().unwrap();
-    let all = begin.elapsed() + SLOW;
     event_loop
         .cx()
         .submit(|cx| {
@@ -459,6 +458,7 @@ fn a_wait_is_as_long_as_the_slow_callback_before(variant: Variant) {
         .unwrap();
     lines.push(line!() - 3);
     event_loop.run_until_idle().unwrap();
+    let all = begin.elapsed();
     tracer.finish().unwrap();
     let events = paper.events();
     for line in lines {
@@ -467,8 +467,9 @@ fn a_wait_is_as_long_as_the_slow_callback_before(variant: Variant) {
         assert!(waited >= SLOW.as_micros() as f64, "{callback:?}");
         assert!(waited <= all.as_micros() as f64, "{callback:?}");
     }
+    // On a machine with a load others may be, too.
     let slow = callbacks(&events).into_iter().filter(|event| is_slow(event.length)).count();
-    assert_eq!(slow, 5);
+    assert!(slow >= 5, "{slow}");
 }
 
 // spec: MX-4

@@ -49,8 +49,58 @@ pub(crate) struct ChunkQueue<T> {
     tail: Cell<*mut Chunk<T>>,
     read: Cell<usize>,
     write: Cell<usize>,
+    /// Chunks from head to tail.
+    chunks: Cell<usize>,
     spare: Cell<*mut Chunk<T>>,
     spares: Cell<usize>,
+}
+
+/// Where the entries of a queue are, for those who check it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cursors {
+    head: usize,
+    tail: usize,
+    pub(crate) read: usize,
+    pub(crate) write: usize,
+    chunks: usize,
+}
+
+impl Cursors {
+    /// Entries in the queue.
+    pub(crate) fn len(&self) -> usize {
+        match self.chunks {
+            0 => 0,
+            n => (n - 1) * CHUNK + self.write - self.read,
+        }
+    }
+
+    /// Whether the next pop leaves the head chunk, so that every slot of it was given away.
+    pub(crate) fn is_head_spent(&self) -> bool {
+        self.read == CHUNK
+    }
+
+    /// Whether a pop has emptied a queue that looked so before, and has kept its only chunk.
+    pub(crate) fn is_reset_since(&self, before: &Self) -> bool {
+        self.head == before.head && self.write == 0 && before.write != 0
+    }
+
+    /// What is wrong with them in themselves, if something is.
+    pub(crate) fn defect(&self) -> Option<&'static str> {
+        let is_one = self.head == self.tail;
+        if (self.head == 0) != (self.tail == 0) {
+            Some("a queue has a first chunk or a last one, and not both")
+        } else if self.read > CHUNK || self.write > CHUNK {
+            Some("a cursor is beyond its chunk")
+        } else if is_one != (self.chunks <= 1) || (self.head == 0) != (self.chunks == 0) {
+            Some("the number of chunks is not that of the list")
+        } else if is_one && self.read > self.write {
+            Some("the cursor of reading is beyond that of writing")
+        } else if is_one && self.read == self.write && self.write != 0 {
+            Some("the cursors of an empty queue are not at its begin")
+        } else {
+            None
+        }
+    }
 }
 
 // SAFETY: the queue owns its chunks and their values; nothing in it is tied to a thread.
@@ -63,6 +113,7 @@ impl<T> ChunkQueue<T> {
             tail: Cell::new(ptr::null_mut()),
             read: Cell::new(0),
             write: Cell::new(0),
+            chunks: Cell::new(0),
             spare: Cell::new(ptr::null_mut()),
             spares: Cell::new(0),
         }
@@ -132,6 +183,7 @@ impl<T> ChunkQueue<T> {
         self.tail.swap(&other.tail);
         self.read.swap(&other.read);
         self.write.swap(&other.write);
+        self.chunks.swap(&other.chunks);
         self.spare.swap(&other.spare);
         self.spares.swap(&other.spares);
     }
@@ -158,6 +210,7 @@ impl<T> ChunkQueue<T> {
         }
         self.tail.set(chunk);
         self.write.set(0);
+        self.chunks.set(self.chunks.get() + 1);
     }
 
     /// Moves on to the chunk after the head, which was read to its end and is not the tail.
@@ -167,6 +220,7 @@ impl<T> ChunkQueue<T> {
         // SAFETY: the head is a live chunk; it is not the tail, so its successor exists.
         self.head.set(unsafe { (*chunk).next });
         self.read.set(0);
+        self.chunks.set(self.chunks.get() - 1);
         if self.spares.get() < SPARES {
             // SAFETY: the chunk has left the list; this queue alone points to it.
             unsafe { (*chunk).next = self.spare.get() };
@@ -194,8 +248,61 @@ impl<T> ChunkQueue<T> {
         drop(unsafe { Box::from_raw(chunk) });
     }
 
-    /// Entries in the queue, counted by walking the chunks.
+    /// Entries in the queue.
     pub(crate) fn len(&self) -> usize {
+        self.cursors().len()
+    }
+
+    /// Where the entries are.
+    pub(crate) fn cursors(&self) -> Cursors {
+        Cursors {
+            head: self.head.get().addr(),
+            tail: self.tail.get().addr(),
+            read: self.read.get(),
+            write: self.write.get(),
+            chunks: self.chunks.get(),
+        }
+    }
+
+    /// The first slots of the head chunk, which has so many.
+    pub(crate) fn first_slots(&self, slots: usize) -> impl Iterator<Item = NonNull<T>> {
+        let head = NonNull::new(self.head.get());
+        head.into_iter().flat_map(move |head| {
+            (0..slots.min(CHUNK)).map(move |slot| {
+                // SAFETY: the head is a chunk of this queue, and has that slot.
+                unsafe { NonNull::new_unchecked((&raw mut (*head.as_ptr()).slots[slot]).cast()) }
+            })
+        })
+    }
+
+    /// Chunks that are allocated.
+    pub(crate) fn allocated(&self) -> usize {
+        self.chunks.get() + self.spares.get()
+    }
+
+    /// Moves the cursor of reading to where it does not belong.
+    #[cfg(test)]
+    pub(crate) fn corrupt(&self) {
+        self.read.set(self.read.get() + 1);
+    }
+
+    /// Puts the bits of the last entry into the queue a second time.
+    ///
+    /// # Safety
+    ///
+    /// One of both is leaked.
+    #[cfg(test)]
+    pub(crate) unsafe fn repeat_last(&self) {
+        // SAFETY: the slot before the cursor of writing holds an entry, as the caller has just pushed one.
+        let last = unsafe { (&raw mut (*self.tail.get()).slots[self.write.get() - 1]).read() };
+        // SAFETY: it is initialised, and says the caller what becomes of it.
+        self.push(unsafe { last.assume_init() });
+    }
+
+    /// Checks the invariants that can be checked without looking at the values.
+    #[cfg(test)]
+    fn check(&self) {
+        assert_eq!(self.cursors().defect(), None);
         let mut chunks = 0;
         let mut chunk = self.head.get();
         while !chunk.is_null() {
@@ -203,23 +310,7 @@ impl<T> ChunkQueue<T> {
             // SAFETY: the list consists of live chunks of this queue.
             chunk = unsafe { (*chunk).next };
         }
-        match chunks {
-            0 => 0,
-            n => (n - 1) * CHUNK + self.write.get() - self.read.get(),
-        }
-    }
-
-    /// Checks the invariants that can be checked without looking at the values.
-    #[cfg(test)]
-    fn check(&self) {
-        assert_eq!(self.head.get().is_null(), self.tail.get().is_null());
-        assert!(self.read.get() <= CHUNK && self.write.get() <= CHUNK);
-        if self.head.get() == self.tail.get() {
-            assert!(self.read.get() <= self.write.get());
-            if self.is_empty() {
-                assert_eq!((self.read.get(), self.write.get()), (0, 0));
-            }
-        }
+        assert_eq!(self.chunks.get(), chunks);
         let len = self.len();
         assert_eq!(self.is_empty(), len == 0);
         assert!(self.spares.get() <= SPARES);
@@ -231,6 +322,7 @@ impl<T> Drop for ChunkQueue<T> {
         while let Some(value) = self.pop() {
             drop(value);
         }
+        let mut left = self.allocated();
         for list in [self.head.get(), self.spare.get()] {
             let mut chunk = list;
             while !chunk.is_null() {
@@ -239,8 +331,10 @@ impl<T> Drop for ChunkQueue<T> {
                 // SAFETY: the queue is empty, so the chunk holds nothing, and it is left behind.
                 unsafe { Self::free(chunk) };
                 chunk = next;
+                left = left.wrapping_sub(1);
             }
         }
+        debug_assert!(left == 0 || std::thread::panicking(), "a queue has lost {left} chunks");
     }
 }
 

@@ -1,11 +1,13 @@
 //! Options of a loop.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(all(feature = "metrics", not(loom)))]
 use crate::Tracer;
 use crate::fault::{PanicPolicy, UncaughtPanic};
 use crate::hooks::{Diagnostic, Hooks, Overload};
+use crate::safety::{Fault, Observers, Profile, StageEvent, Transition};
 use crate::{Cx, Error, EventLoop, PromiseId, UnhandledRejection, VirtualClock};
 
 /// How the loop blocks when it has nothing to do.
@@ -60,6 +62,9 @@ pub(crate) struct Config {
     pub(crate) fast_path: FastPathMode,
     pub(crate) panic_policy: PanicPolicy,
     pub(crate) clock: Option<VirtualClock>,
+    pub(crate) profile: Profile,
+    /// Who is told of what the profile sees.
+    pub(crate) observers: Observers,
     /// Whether the loop is measured.
     #[cfg(feature = "metrics")]
     pub(crate) metrics: bool,
@@ -134,6 +139,8 @@ impl Default for Builder {
                 fast_path: FastPathMode::Auto,
                 panic_policy: PanicPolicy::Isolate,
                 clock: None,
+                profile: Profile::Performance,
+                observers: Observers::default(),
                 #[cfg(feature = "metrics")]
                 metrics: false,
                 #[cfg(feature = "metrics")]
@@ -553,6 +560,70 @@ impl Builder {
         self
     }
 
+    /// Which trade-offs the loop makes. [`Profile::Performance`] by default.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Profile};
+    ///
+    /// let event_loop = EventLoop::builder().profile(Profile::MaximumSafety).build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.config.profile = profile;
+        self
+    }
+
+    /// Called after each change of the loop's [state](crate::LoopState), in their order, on the thread that made it or one that
+    /// made another meanwhile. Needs [`Profile::MaximumSafety`].
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Profile};
+    ///
+    /// let event_loop = EventLoop::builder()
+    ///     .profile(Profile::MaximumSafety)
+    ///     .on_transition(|change| println!("from {} to {}", change.from, change.to))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_transition(mut self, hook: impl Fn(&Transition) + Send + Sync + 'static) -> Self {
+        self.config.observers.transition = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called when a stage of the end of the loop begins and when it is over, in their order. Needs
+    /// [`Profile::MaximumSafety`].
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Profile};
+    ///
+    /// let event_loop = EventLoop::builder()
+    ///     .profile(Profile::MaximumSafety)
+    ///     .on_shutdown_stage(|event| println!("{}: {}", event.stage, event.is_over))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_shutdown_stage(mut self, hook: impl Fn(&StageEvent) + Send + Sync + 'static) -> Self {
+        self.config.observers.stage = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called when something goes wrong: a call that fails, a callback that panics, an invariant of the loop that is
+    /// broken. On the thread where that happens, until the loop has ended. Needs [`Profile::MaximumSafety`].
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Profile};
+    ///
+    /// let event_loop = EventLoop::builder()
+    ///     .profile(Profile::MaximumSafety)
+    ///     .on_fault(|fault| eprintln!("{fault}"))
+    ///     .build()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub fn on_fault(mut self, hook: impl Fn(&Fault) + Send + Sync + 'static) -> Self {
+        self.config.observers.fault = Some(Arc::new(hook));
+        self
+    }
+
     /// Called when the poller failed for good, before the loop shuts down because of it. Without a
     /// hook it is logged as an error.
     ///
@@ -593,6 +664,14 @@ impl Builder {
             if value == 0 {
                 return Err(Error::InvalidOption { option, expected: "at least 1" });
             }
+        }
+        if config.profile != Profile::MaximumSafety
+            && let Some(option) = config.observers.needed_by()
+        {
+            return Err(Error::InvalidOption {
+                option,
+                expected: "Profile::MaximumSafety with it",
+            });
         }
         let event_loop = EventLoop::assemble(self.config, self.hooks)?;
         #[cfg(all(feature = "metrics", not(loom)))]

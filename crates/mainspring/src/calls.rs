@@ -61,10 +61,17 @@ impl Cx {
         if let Some(observer) = local.observer() {
             observer.panicked();
         }
+        let safety = local.shared.safety.as_ref();
+        if safety.is_some_and(|safety| safety.is_violated()) {
+            // Not the callback's doing, and told already.
+            resume_unwind(payload);
+        }
+        let details = safety.map(|safety| safety.panicked(local.phase.get(), &*payload));
         if local.config.panic_policy == PanicPolicy::Propagate {
             resume_unwind(payload);
         }
-        let panic = UncaughtPanic::new(local.phase.get(), payload);
+        let loop_id = local.shared.id;
+        let panic = UncaughtPanic::new(local.phase.get(), payload, loop_id, details);
         let hook = &local.hooks.uncaught;
         if !hook.is_set() {
             log_isolated(|| tracing::error!("{panic}"));
@@ -73,7 +80,8 @@ impl Cx {
         }
         let called = catch_unwind(AssertUnwindSafe(|| hook.call(|hook| hook(self, panic))));
         if let Err(payload) = called {
-            let panic = UncaughtPanic::new(Phase::Hook, payload);
+            let details = safety.map(|safety| safety.panicked(Phase::Hook, &*payload));
+            let panic = UncaughtPanic::new(Phase::Hook, payload, loop_id, details);
             log_isolated(|| tracing::error!("{panic}, while it dealt with another panic"));
             drop_isolated(panic);
         }

@@ -1,6 +1,7 @@
 //! The checkpoint after a callback, and the budget that it has.
 
 use crate::Cx;
+use crate::Queue;
 use crate::fault::Phase;
 use crate::hooks::Diagnostic;
 use crate::observe::Observe;
@@ -48,10 +49,12 @@ impl<O: Observe> Tick<'_, O> {
                 if local.is_put_off.get() {
                     return None;
                 }
-                let task = local.next_ticks.pop_in_place()?;
-                local.sub_aside();
-                // SAFETY: the queue has given the task away.
-                Some(unsafe { Ready::new(task) })
+                self.take(Queue::NextTicks, || {
+                    let task = local.next_ticks.pop_in_place()?;
+                    local.sub_aside();
+                    // SAFETY: the queue has given the task away.
+                    Some(unsafe { Ready::new(task) })
+                })
             });
             if local.is_put_off.replace(false) {
                 return;
@@ -60,7 +63,9 @@ impl<O: Observe> Tick<'_, O> {
             if local.jobs.is_attached() {
                 self.drain_with_jobs();
             } else {
-                self.drain_queue(Phase::Microtasks, || local.microtasks.pop(inbox));
+                self.drain_queue(Phase::Microtasks, || {
+                    self.take(Queue::Microtasks, || local.microtasks.pop(inbox))
+                });
             }
             if local.breached.get() || !local.may_go_on() {
                 return;

@@ -74,7 +74,7 @@ impl Cx {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.submit(task, Place::caller())
+        self.0.shared.told("submit", self.0.submit(task, Place::caller()))
     }
 
     /// Queues a task in the internal lane, which runs before the external one, to its end, and has no
@@ -96,7 +96,7 @@ impl Cx {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.submit_internal(task, Place::caller())
+        self.0.shared.told("submit_internal", self.0.submit_internal(task, Place::caller()))
     }
 
     /// Queues a microtask: it runs after the present callback, before any other one.
@@ -137,7 +137,8 @@ impl Cx {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.queue_microtask(microtask, Place::caller())
+        let queued = self.0.queue_microtask(microtask, Place::caller());
+        self.0.shared.told("queue_microtask", queued)
     }
 
     /// Queues a callback that runs before the microtasks of the next checkpoint, as Node's

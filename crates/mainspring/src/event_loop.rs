@@ -451,6 +451,7 @@ impl Driving<'_> {
             return Ok(());
         }
         let result = Tick { cx: self.cx, observe }.run(wait);
+        let result = shared.told("poll", result);
         if let Err(error) = &result {
             let hook = &self.cx.0.hooks.error;
             if hook.is_set() {

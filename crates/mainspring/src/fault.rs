@@ -1,8 +1,11 @@
 //! Panics in callbacks.
 
 use std::any::Any;
+use std::backtrace::Backtrace;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::safety::Details;
 
 /// What the loop does with a panic of a callback.
 ///
@@ -112,11 +115,54 @@ impl fmt::Display for Phase {
 pub struct UncaughtPanic {
     phase: Phase,
     payload: Box<dyn Any + Send>,
+    loop_id: u64,
+    details: Option<Details>,
 }
 
 impl UncaughtPanic {
-    pub(crate) fn new(phase: Phase, payload: Box<dyn Any + Send>) -> Self {
-        Self { phase, payload }
+    pub(crate) fn new(
+        phase: Phase,
+        payload: Box<dyn Any + Send>,
+        loop_id: u64,
+        details: Option<Details>,
+    ) -> Self {
+        Self { phase, payload, loop_id, details }
+    }
+
+    /// The [number](crate::Handle::id) of the loop.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::builder()
+    /// .on_uncaught(|_, panic| eprintln!("in loop {}", panic.loop_id()))
+    /// # .build()?; Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn loop_id(&self) -> u64 {
+        self.loop_id
+    }
+
+    /// The number of the task, if it was one, and in [`Profile::MaximumSafety`](crate::Profile::MaximumSafety) only.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::builder()
+    /// .on_uncaught(|_, panic| eprintln!("task {:?}", panic.task()))
+    /// # .build()?; Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn task(&self) -> Option<u64> {
+        self.details.as_ref()?.task
+    }
+
+    /// Where it happened, in [`Profile::MaximumSafety`](crate::Profile::MaximumSafety) only.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::builder()
+    /// .on_uncaught(|_, panic| eprintln!("{:?}", panic.backtrace()))
+    /// # .build()?; Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn backtrace(&self) -> Option<&Backtrace> {
+        self.details.as_ref()?.backtrace.as_ref()
     }
 
     /// Where in the tick it happened.

@@ -68,7 +68,9 @@ impl Handle {
         F: FnOnce(&Cx) + Send + 'static,
     {
         let place = Place::caller();
-        self.send(task, &self.0.external, place, |local, task| local.submit(task, place))
+        let sent =
+            self.send(task, &self.0.external, place, |local, task| local.submit(task, place));
+        self.0.told("submit", sent)
     }
 
     /// Queues a task in the internal lane, which runs before the external one, to its end, and has no
@@ -91,7 +93,9 @@ impl Handle {
         F: FnOnce(&Cx) + Send + 'static,
     {
         let place = Place::caller();
-        self.send(task, &self.0.internal, place, |local, task| local.submit_internal(task, place))
+        let sent = self
+            .send(task, &self.0.internal, place, |local, task| local.submit_internal(task, place));
+        self.0.told("submit_internal", sent)
     }
 
     /// Queues a microtask: it runs after the callback that is running now.
@@ -113,9 +117,10 @@ impl Handle {
         F: FnOnce(&Cx) + Send + 'static,
     {
         let place = Place::caller();
-        self.send(microtask, &self.0.microtasks, place, |local, task| {
+        let sent = self.send(microtask, &self.0.microtasks, place, |local, task| {
             local.queue_microtask(task, place)
-        })
+        });
+        self.0.told("queue_microtask", sent)
     }
 
     /// Queues a task of the library's own in the internal lane.
@@ -198,7 +203,7 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn shutdown(&self, deadline: impl Into<Deadline>) -> Result<Shutdown, Error> {
-        crate::shutdown::shutdown(&self.0, deadline.into())
+        self.0.told("shutdown", crate::shutdown::shutdown(&self.0, deadline.into()))
     }
 
     /// Terminates the loop: nothing that is queued runs, all of it is dropped.
@@ -339,6 +344,18 @@ impl Handle {
         self.0.set_fast_path(mode)
     }
 
+    /// The number of the loop: which one of those that this process has made.
+    ///
+    /// ```
+    /// let (one, other) = (mainspring::EventLoop::new()?, mainspring::EventLoop::new()?);
+    /// assert_ne!(one.handle().id(), other.handle().id());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
     /// Keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning for as long as the
     /// guard lives: something will be submitted later.
     ///
@@ -360,7 +377,7 @@ impl Handle {
 
     /// A guard that was taken there.
     pub(crate) fn keep_alive_at(&self, place: Place) -> KeepAlive {
-        let origin = Origin { place: place.get(), name: "" };
+        let origin = Origin::new(place.get(), "");
         let number = self.0.is_observed().then(|| self.0.guards.add(origin));
         self.0.holds.fetch_add(1, Ordering::Relaxed);
         KeepAlive { handle: self.clone(), number }

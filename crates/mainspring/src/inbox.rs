@@ -36,7 +36,7 @@
 
 use std::ptr::NonNull;
 
-use crate::chunk::ChunkQueue;
+use crate::chunk::{ChunkQueue, Cursors};
 use crate::landing::Landing;
 pub(crate) use crate::ring::Refused;
 use crate::ring::Ring;
@@ -48,9 +48,12 @@ const OVERFLOWING: u32 = 1;
 /// Bit of `detour`: something is noted about some of what is put in. Never changed.
 const OBSERVED: u32 = 4;
 
+/// Bit of `detour`: nothing goes in this way, but through [`Inbox::push_guarded`]. Never changed.
+const GUARDED: u32 = 8;
+
 /// The other bits of `detour`, if it is observed: those of a number that is made of an entry's that must be zero for
 /// something to be noted about it. Changed only by the consumer.
-const MASK: u32 = !(OVERFLOWING | NEAR_LIMIT | OBSERVED);
+const MASK: u32 = !(OVERFLOWING | NEAR_LIMIT | OBSERVED | GUARDED);
 
 /// Bit of `detour`: the limit is near, so every push must check it. Changed only by the consumer.
 const NEAR_LIMIT: u32 = 2;
@@ -117,7 +120,7 @@ impl<T> Inbox<T> {
         // the order of values, but makes a lifted detour imply that its values were taken over.
         let detour = self.detour.load(Ordering::Acquire);
         if detour != 0 {
-            if detour & (OVERFLOWING | NEAR_LIMIT) != 0 {
+            if detour & (OVERFLOWING | NEAR_LIMIT | GUARDED) != 0 {
                 return self.push_beside(detour, input, make, prepare, note);
             }
             // Before a place is claimed: until then nobody waits.
@@ -145,6 +148,9 @@ impl<T> Inbox<T> {
         prepare: impl FnOnce() -> Option<P>,
         note: impl Fn(I, P) -> T,
     ) -> Result<(), (Refused, I)> {
+        if detour & GUARDED != 0 {
+            return Err((Refused::Guarded, input));
+        }
         if is_noted(detour, self.pushed())
             && let Some(prepared) = prepare()
         {
@@ -152,6 +158,32 @@ impl<T> Inbox<T> {
         } else {
             self.push_slowly(input, make)
         }
+    }
+
+    /// Has everything refused that does not go in by [`push_guarded`](Self::push_guarded).
+    pub(crate) fn guarded(self) -> Self {
+        self.detour.fetch_or(GUARDED, Ordering::Relaxed);
+        self
+    }
+
+    /// Puts something in past the ring, or hands it back.
+    pub(crate) fn push_guarded<I>(
+        &self,
+        input: I,
+        make: impl FnOnce(I) -> T,
+    ) -> Result<(), (Refused, I)> {
+        self.push_slowly(input, make)
+    }
+
+    /// Whether something is to be noted about what is put in next.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn notes_next(&self) -> bool {
+        is_noted(self.detour.load(Ordering::Relaxed), self.pushed())
+    }
+
+    /// Where that is which was put in past the ring, and was not taken over.
+    pub(crate) fn sent(&self) -> Cursors {
+        lock(&self.overflow).queue.cursors()
     }
 
     /// Has something noted about one of so many entries, a power of two. For the consumer only.
@@ -175,7 +207,7 @@ impl<T> Inbox<T> {
     }
 
     #[cold]
-    fn push_slowly<I>(&self, input: I, make: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
+    fn push_slowly<I>(&self, input: I, make: impl FnOnce(I) -> T) -> Result<(), (Refused, I)> {
         let mut overflow = lock(&self.overflow);
         if overflow.closed {
             return Err((Refused::Closed, input));
@@ -320,6 +352,11 @@ pub(crate) struct Outlet<T> {
 impl<T> Outlet<T> {
     pub(crate) const fn new() -> Self {
         Self { taken: ChunkQueue::new(), landing: Landing::new() }
+    }
+
+    /// What was taken over from the overflow.
+    pub(crate) fn taken(&self) -> &ChunkQueue<T> {
+        &self.taken
     }
 
     /// Gives the next value of `inbox` away, if one is complete, without moving it further than needed.

@@ -3,11 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::Cx;
 use crate::fault::Phase;
 use crate::local::Local;
 use crate::observe::Observe;
 use crate::tick::Tick;
+use crate::{Cx, Queue};
 
 /// The job queue of a script engine, which becomes a part of the loop's microtask queue by
 /// [`Cx::attach_jobs`].
@@ -131,9 +131,28 @@ pub(crate) struct Jobs {
     next_id: Cell<u64>,
     /// How many of the loop's own microtasks wait for a fence: the last ones that were queued.
     fenced: Cell<usize>,
+    /// Whether there are queues, or microtasks are guarded.
+    is_unusual: Cell<bool>,
+    is_guarded: bool,
 }
 
 impl Jobs {
+    /// If they are guarded, the loop's own microtasks are not queued as they are.
+    pub(crate) fn new(is_guarded: bool) -> Self {
+        Self { is_unusual: Cell::new(is_guarded), is_guarded, ..Self::default() }
+    }
+
+    /// Whether something has to be done before a microtask of the loop's own is queued, or it is guarded.
+    #[inline]
+    pub(crate) fn is_unusual(&self) -> bool {
+        self.is_unusual.get()
+    }
+
+    fn set_count(&self, count: usize) {
+        self.count.set(count);
+        self.is_unusual.set(count != 0 || self.is_guarded);
+    }
+
     #[inline]
     pub(crate) fn is_attached(&self) -> bool {
         self.count.get() != 0
@@ -205,7 +224,7 @@ impl Jobs {
 
     /// Lets go of all.
     pub(crate) fn clear(&self) {
-        self.count.set(0);
+        self.set_count(0);
         self.fenced.set(0);
         let attached = std::mem::take(&mut *self.attached.borrow_mut());
         crate::fault::drop_isolated(attached);
@@ -244,7 +263,7 @@ impl Cx {
         jobs.next_id.set(id.0 + 1);
         if !self.0.finished.get() {
             jobs.attached.borrow_mut().push(Attached { id, queue });
-            jobs.count.set(jobs.count.get() + 1);
+            jobs.set_count(jobs.count.get() + 1);
         }
         id
     }
@@ -273,7 +292,7 @@ impl Cx {
         };
         let was_attached = found.is_some();
         if was_attached {
-            jobs.count.set(jobs.count.get() - 1);
+            jobs.set_count(jobs.count.get() - 1);
             jobs.fenced.set(0);
         }
         crate::fault::drop_isolated(found);
@@ -290,7 +309,7 @@ impl<O: Observe> Tick<'_, O> {
         while self.cx.may_run_microtask() {
             self.observe.microtask_begins(local, Phase::Microtasks);
             if local.is_first_free()
-                && let Some(task) = local.microtasks.pop(inbox)
+                && let Some(task) = self.take(Queue::Microtasks, || local.microtasks.pop(inbox))
             {
                 local.ran.set(local.ran.get() + 1);
                 crate::task::Run::run(task, self.cx);

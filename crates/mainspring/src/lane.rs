@@ -35,8 +35,12 @@ impl Lane {
         inbox.add_beside(1);
     }
 
+    /// The queue of the loop's own thread, and what was taken over from others.
+    pub(crate) fn chunks(&self) -> (&ChunkQueue<Task>, &ChunkQueue<SendTask>) {
+        (&self.own, self.outlet.taken())
+    }
+
     /// Queues a task that is made already.
-    #[cfg(feature = "metrics")]
     pub(crate) fn push_task(&self, inbox: &Inbox<SendTask>, task: Task) {
         self.own.push(task);
         inbox.add_beside(1);

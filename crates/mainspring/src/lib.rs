@@ -136,6 +136,7 @@ mod promise;
 mod races;
 mod ring;
 mod roll;
+mod safety;
 mod shared;
 mod shutdown;
 #[cfg(all(unix, feature = "signals", not(loom)))]
@@ -201,6 +202,7 @@ pub use promise::{
     AggregateError, LocalPromise, LocalRejection, LocalResolver, Panicked, Promise, PromiseId,
     PromiseState, Rejection, Resolver, UnhandledRejection, WaitError,
 };
+pub use safety::{Audit, Fault, FaultKind, Profile, ShutdownStage, StageEvent, Transition, audit};
 pub use shutdown::{Deadline, Shutdown};
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signal_source::Signals;
@@ -223,6 +225,8 @@ pub use why_alive::{Cause, Queue, Reason, WhyAlive};
 mod book {
     #[doc = include_str!("../../../docs/src/async.md")]
     mod asynchronous {}
+    #[doc = include_str!("../../../docs/src/safety.md")]
+    mod safety {}
     #[cfg(feature = "metrics")]
     #[doc = include_str!("../../../docs/src/inside.md")]
     mod inside {}

@@ -24,6 +24,7 @@ use crate::observe::Stamp;
 use crate::performance::Timeline;
 use crate::place::Place;
 use crate::promise::{Bridges, Registry, Rejections};
+use crate::safety::{self, Notes};
 use crate::shared::Shared;
 use crate::spin::Spin;
 use crate::state::LoopState;
@@ -118,8 +119,8 @@ impl Local {
             watchers: Watchers::new(),
             futures: Futures::new(),
             coop: Coop::new(),
-            jobs: Jobs::default(),
-            registry: Registry::new(),
+            jobs: Jobs::new(shared.safety.is_some()),
+            registry: Registry::new(shared.safety.clone()),
             rejections: Rejections::new(),
             bridges: Bridges::default(),
             performance: Timeline::new(&shared.clock),
@@ -179,7 +180,11 @@ impl Local {
     /// Notes whether a call that drives the loop is on the stack.
     pub(crate) fn set_driven(&self, is_driven: bool) {
         self.driven.set(is_driven);
-        self.is_plain.set(is_driven && self.observer().is_none());
+        let is_noted = self.observer().is_some() || self.shared.safety.is_some();
+        self.is_plain.set(is_driven && !is_noted);
+        if self.shared.safety.is_some() {
+            safety::watch(is_driven);
+        }
     }
 
     /// Whether something that is queued now would still be run.
@@ -217,7 +222,7 @@ impl Local {
             self.external.push(&self.shared.external, f);
         } else {
             self.tell_host();
-            self.push_aside(&self.external, &self.shared.external, f, place);
+            self.push_aside(Queue::External, &self.external, &self.shared.external, f, place);
         }
         Ok(())
     }
@@ -230,7 +235,7 @@ impl Local {
         if self.is_plain.get() {
             self.internal.push(&self.shared.internal, f);
         } else if self.accepts() {
-            self.push_aside(&self.internal, &self.shared.internal, f, place);
+            self.push_aside(Queue::Internal, &self.internal, &self.shared.internal, f, place);
         } else {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
@@ -246,7 +251,7 @@ impl Local {
             self.push_microtask(f);
         } else if self.accepts() {
             self.jobs.before_push();
-            self.push_aside(&self.microtasks, &self.shared.microtasks, f, place);
+            self.push_microtask_aside(f, place);
         } else {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
@@ -255,10 +260,14 @@ impl Local {
 
     /// Queues what is run, with what is to be noted about it.
     #[cold]
-    fn push_aside<F>(&self, lane: &Lane, inbox: &Inbox<SendTask>, f: F, place: Place)
+    fn push_aside<F>(&self, queue: Queue, lane: &Lane, inbox: &Inbox<SendTask>, f: F, place: Place)
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
+        if let Some(safety) = &self.shared.safety {
+            let push = |task| lane.push_task(inbox, task);
+            return safety.put(self, queue, f, self.notes(place), push);
+        }
         #[cfg(feature = "metrics")]
         if let Some(observer) = self.observer() {
             return lane.push_task(inbox, observer.task(f, place));
@@ -267,14 +276,36 @@ impl Local {
         lane.push(inbox, f);
     }
 
+    #[cold]
+    fn push_microtask_aside<F>(&self, f: F, place: Place)
+    where
+        F: FnOnce(&crate::Cx) + 'static,
+    {
+        self.push_aside(Queue::Microtasks, &self.microtasks, &self.shared.microtasks, f, place);
+    }
+
     /// Queues a microtask. That it will be run was found out before.
     #[inline]
     pub(crate) fn push_microtask<F>(&self, f: F)
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        self.jobs.before_push();
+        if self.jobs.is_unusual() {
+            self.jobs.before_push();
+            if self.shared.safety.is_some() {
+                return self.push_microtask_aside(f, Place::UNKNOWN);
+            }
+        }
         self.microtasks.push(&self.shared.microtasks, f);
+    }
+
+    /// What is noted about what the loop's own thread queues, in the maximum-safety profile.
+    fn notes(&self, place: Place) -> Notes {
+        #[cfg(feature = "metrics")]
+        if let Some(observer) = self.observer() {
+            return Notes { place, stamp: observer.stamp_next() };
+        }
+        Notes::at(place)
     }
 
     #[inline(always)]
@@ -285,7 +316,7 @@ impl Local {
         if self.is_plain.get() {
             self.push_next_tick(Task::new(f));
         } else if self.accepts() {
-            self.push_next_tick(self.task_aside(f, place));
+            self.push_task_aside(Queue::NextTicks, f, place, |task| self.push_next_tick(task));
         }
     }
 
@@ -295,18 +326,27 @@ impl Local {
         self.add_aside(1);
     }
 
-    /// A task of what is run, with what is to be noted about it.
+    /// Queues what is run, by `push`, with what is to be noted about it.
     #[cold]
-    fn task_aside<F>(&self, f: F, place: Place) -> Task
+    fn push_task_aside<F, R>(
+        &self,
+        queue: Queue,
+        f: F,
+        place: Place,
+        push: impl FnOnce(Task) -> R,
+    ) -> R
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
+        if let Some(safety) = &self.shared.safety {
+            return safety.put(self, queue, f, self.notes(place), push);
+        }
         #[cfg(feature = "metrics")]
         if let Some(observer) = self.observer() {
-            return observer.task(f, place);
+            return push(observer.task(f, place));
         }
         let _ = place;
-        Task::new(f)
+        push(Task::new(f))
     }
 
     /// Likewise for a timer. When it was set does not matter.
@@ -327,6 +367,9 @@ impl Local {
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
+        if let Some(safety) = &self.shared.safety {
+            return safety.timer_task(callback, place);
+        }
         #[cfg(feature = "metrics")]
         if self.observer().is_some() {
             return Task::noted(callback, place, Stamp::default());
@@ -343,7 +386,7 @@ impl Local {
         if self.is_plain.get() {
             self.push_immediate(Task::new(f))
         } else if self.accepts() {
-            self.push_immediate(self.task_aside(f, place))
+            self.push_task_aside(Queue::Immediates, f, place, |task| self.push_immediate(task))
         } else {
             self.immediates.skip()
         }
@@ -382,7 +425,7 @@ impl Local {
         if self.is_plain.get() {
             self.push_close(Task::new(f));
         } else if self.accepts() {
-            self.push_close(self.task_aside(f, place));
+            self.push_task_aside(Queue::Closes, f, place, |task| self.push_close(task));
         }
     }
 
@@ -480,6 +523,9 @@ impl Local {
         self.finished.set(true);
         self.set_driven(false);
         let shared = &*self.shared;
+        if let Some(safety) = &shared.safety {
+            safety.release();
+        }
         let mut dropped = self.end_futures();
         let mut discard = |task: Task| {
             dropped += 1;

@@ -1,13 +1,14 @@
 //! What a tick tells of itself, and to whom.
 //!
 //! A tick is written once, for any [`Observe`]. For `()`, to whom nothing is told, the compiler removes the
-//! telling, so a loop that is not observed runs the same instructions as if none of this existed. Which of both
+//! telling, so a loop that is not observed runs the same instructions as if none of this existed. Which of them
 //! drives a loop is decided once for each call that drives it.
 
 use crate::local::Local;
-use crate::task::Run;
+use crate::state::StateWord;
+use crate::task::{Ready, Run};
 use crate::timer::TimerTask;
-use crate::{Cx, Phase};
+use crate::{Cx, Phase, Queue};
 
 /// When something was queued, and by which thread: nanoseconds, modulo 2^48, and a number of 16 bits. Zero if
 /// that was not noted.
@@ -18,12 +19,16 @@ pub(crate) struct Stamp(pub(crate) u64);
 /// Does something with whoever observes the loop, or with `()`: `observed!(cx, |observe| …)`.
 macro_rules! observed {
     ($cx:expr, |$observe:ident| $body:expr) => {
-        match $cx.0.observer() {
-            None => {
+        match (&$cx.0.shared.safety, $cx.0.observer()) {
+            (None, None) => {
                 let $observe = ();
                 $body
             }
-            Some($observe) => $body,
+            (None, Some($observe)) => $body,
+            (Some(safety), other) => {
+                let $observe = $crate::safety::Checked::new(safety, other);
+                $body
+            }
         }
     };
 }
@@ -38,8 +43,30 @@ impl Local {
     }
 }
 
+/// What a loop that is about to sleep does while it looks for work the last time.
+pub(crate) trait Decision {
+    /// Tells whether there is work, or the sleep that is published has been ended.
+    fn made(self, state: &StateWord, has_work: impl Fn() -> bool) -> bool;
+}
+
+impl Decision for () {
+    #[inline(always)]
+    fn made(self, _: &StateWord, has_work: impl Fn() -> bool) -> bool {
+        has_work()
+    }
+}
+
 /// Is told of what a loop does, by its thread.
 pub(crate) trait Observe: Copy {
+    type Decision: Decision;
+
+    /// The loop is about to decide whether it sleeps.
+    fn decides(self) -> Self::Decision;
+    /// Takes the next task out of a queue, by `pop`.
+    #[inline(always)]
+    fn take(self, _: &Local, _: Queue, pop: impl FnOnce() -> Option<Ready>) -> Option<Ready> {
+        pop()
+    }
     /// A call that drives the loop begins.
     fn enters(self);
     fn tick_begins(self, local: &Local);
@@ -70,6 +97,10 @@ pub(crate) trait Observe: Copy {
 
 /// Nobody is told anything.
 impl Observe for () {
+    type Decision = ();
+
+    #[inline(always)]
+    fn decides(self) {}
     #[inline(always)]
     fn enters(self) {}
     #[inline(always)]

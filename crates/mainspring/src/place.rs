@@ -43,4 +43,12 @@ pub(crate) struct Origin {
     pub(crate) place: Option<&'static Location<'static>>,
     /// The name of its type.
     pub(crate) name: &'static str,
+    /// Its number, if it is a task of a loop of the maximum-safety profile, or zero.
+    pub(crate) task: u64,
+}
+
+impl Origin {
+    pub(crate) fn new(place: Option<&'static Location<'static>>, name: &'static str) -> Self {
+        Self { place, name, task: 0 }
+    }
 }

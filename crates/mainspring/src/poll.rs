@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::Error;
 use crate::fault::Phase;
 use crate::local::Idle;
-use crate::observe::Observe;
+use crate::observe::{Decision, Observe};
 use crate::state::Via;
 use crate::sys::{self, Poller};
 use crate::tick::Tick;
@@ -152,6 +152,7 @@ impl<O: Observe> Tick<'_, O> {
         let local = &*self.cx.0;
         let shared = &*local.shared;
         let sleep = &shared.sleep;
+        let state = &sleep.state;
         let via = shared.via();
         // Descriptors are not seen while spinning.
         if !shared.io.is_used()
@@ -161,10 +162,16 @@ impl<O: Observe> Tick<'_, O> {
         }
         self.observe.blocks(local);
         match via {
-            Via::Park => sleep.park(deadline, || local.has_work()).map(|()| true),
+            Via::Park => {
+                let decision = self.observe.decides();
+                sleep.park(deadline, || decision.made(state, || local.has_work())).map(|()| true)
+            }
             Via::Poll => {
                 let poll = |poller: &Poller, events: &mut _| {
-                    sleep.poll(poller, events, deadline, || local.has_work())
+                    let decision = self.observe.decides();
+                    sleep.poll(poller, events, deadline, || {
+                        decision.made(state, || local.has_work())
+                    })
                 };
                 local.watchers.fill(shared, poll)
             }

@@ -47,6 +47,8 @@ pub(crate) enum Refused {
     Full,
     /// The queue was closed.
     Closed,
+    /// It has to be put in by another way.
+    Guarded,
 }
 
 #[repr(align(64))]

@@ -1,6 +1,5 @@
 //! What a loop shares with its handles.
 
-#[cfg(feature = "metrics")]
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use crate::owner::Owner;
 use crate::place::Place;
 use crate::promise::{Newcomers, Readers};
 use crate::roll::Roll;
+use crate::safety::{Notes, Safety};
 use crate::sleep::Sleep;
 use crate::state::{Began, LoopState, Via};
 use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock};
@@ -24,7 +24,7 @@ use crate::sys;
 use crate::task::SendTask;
 use crate::timer::{Remote, SentTask};
 use crate::workers::Workers;
-use crate::{Cx, FastPathMode};
+use crate::{Cx, FastPathMode, Phase, Profile, Queue, ShutdownStage};
 
 /// Slots in the rings, as powers of two. Slots that are never used cost address space only. That of the
 /// external lane takes what two producers push while the loop is off its processor for a moment.
@@ -61,8 +61,13 @@ where
     }
 }
 
+/// How many loops were made, and one more.
+static LOOPS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+
 /// Reachable from every thread.
 pub(crate) struct Shared {
+    /// Which loop of the process it is.
+    pub(crate) id: u64,
     pub(crate) sleep: Sleep,
     pub(crate) clock: Clock,
     pub(crate) external: Inbox<SendTask>,
@@ -91,6 +96,8 @@ pub(crate) struct Shared {
     forsaken: AtomicUsize,
     outcome: Mutex<Option<Outcome>>,
     ended: Condvar,
+    /// Of the maximum-safety profile.
+    pub(crate) safety: Option<Arc<Safety>>,
     /// What other threads see of a loop that is observed.
     #[cfg(feature = "metrics")]
     pub(crate) shown: Option<Arc<Shown>>,
@@ -98,9 +105,16 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(config: &Config) -> Self {
-        let inbox = |limit, shift| Inbox::new(limit, shift, config.is_observed());
+        let id = LOOPS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let is_guarded = config.profile == Profile::MaximumSafety;
+        let safety = is_guarded.then(|| Safety::new(id, config.observers.clone()));
+        let inbox = |limit, shift| {
+            let inbox = Inbox::new(limit, shift, config.is_observed());
+            if is_guarded { inbox.guarded() } else { inbox }
+        };
         Self {
-            sleep: Sleep::new(),
+            id,
+            sleep: Sleep::new(safety.clone()),
             clock: Clock::new(config.clock.clone()),
             external: inbox(config.high_water_mark, EXTERNAL_SHIFT),
             internal: inbox(usize::MAX, INTERNAL_SHIFT),
@@ -121,6 +135,7 @@ impl Shared {
             forsaken: AtomicUsize::new(usize::MAX),
             outcome: Mutex::new(None),
             ended: Condvar::new(),
+            safety,
             #[cfg(feature = "metrics")]
             shown: config.is_observed().then(|| Arc::new(Shown::new(config))),
         }
@@ -169,12 +184,95 @@ impl Shared {
                 }
                 Ok(())
             }
-            Err((Refused::Full, task)) => {
-                self.count_refusal();
-                Err(SubmitError::new(Refusal::Overloaded, task))
-            }
-            Err((Refused::Closed, task)) => Err(SubmitError::new(Refusal::Terminated, task)),
+            Err((refused, task)) => self.send_otherwise(inbox, refused, task, place),
         }
+    }
+
+    /// A task that the ring did not take is refused, or goes through the maximum-safety profile.
+    #[cold]
+    fn send_otherwise<F>(
+        &self,
+        inbox: &Inbox<SendTask>,
+        refused: Refused,
+        task: F,
+        place: Place,
+    ) -> Result<(), SubmitError<F>>
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        let (refusal, task) = match (&self.safety, refused) {
+            (Some(safety), Refused::Guarded) => {
+                let queue = self.queue_of(inbox);
+                match safety.send(inbox, queue, task, self.notes_of_next(inbox, place)) {
+                    Ok(()) => {
+                        self.sleep.notify_of_entry();
+                        if self.sleep.state.is_ending() {
+                            self.workers.stir();
+                        }
+                        return Ok(());
+                    }
+                    Err((refused, task)) => (refused, task),
+                }
+            }
+            (_, refused) => (refused, task),
+        };
+        if refusal == Refused::Full {
+            self.count_refusal();
+            return Err(SubmitError::new(Refusal::Overloaded, task));
+        }
+        Err(SubmitError::new(Refusal::Terminated, task))
+    }
+
+    fn queue_of(&self, inbox: &Inbox<SendTask>) -> Queue {
+        if std::ptr::eq(inbox, &self.external) {
+            Queue::External
+        } else if std::ptr::eq(inbox, &self.internal) {
+            Queue::Internal
+        } else {
+            Queue::Microtasks
+        }
+    }
+
+    /// What is noted about the next entry of an inbox of the maximum-safety profile.
+    fn notes_of_next(&self, inbox: &Inbox<SendTask>, place: Place) -> Notes {
+        #[cfg(feature = "metrics")]
+        if inbox.notes_next()
+            && let Some(stamp) = self.stamp_of_next(inbox)
+        {
+            return Notes { place, stamp };
+        }
+        let _ = inbox;
+        Notes::at(place)
+    }
+
+    /// Goes through a stage of the end of the loop.
+    pub(crate) fn stage<R>(&self, stage: ShutdownStage, f: impl FnOnce() -> R) -> R {
+        #[cfg(test)]
+        let stage = crate::safety::disturb(stage);
+        match &self.safety {
+            None => f(),
+            Some(safety) => safety.stage(stage, self.phase(), f),
+        }
+    }
+
+    /// Passes on how a call has gone, and tells of an error if it is to be told.
+    #[inline(always)]
+    pub(crate) fn told<T, E: std::fmt::Display>(
+        &self,
+        operation: &'static str,
+        result: Result<T, E>,
+    ) -> Result<T, E> {
+        if let (Err(error), Some(safety)) = (&result, &self.safety) {
+            safety.failed(operation, self.phase(), error.to_string());
+        }
+        result
+    }
+
+    /// The phase that the loop is in, on its own thread.
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        // SAFETY: no code of the user runs here.
+        let local = unsafe { self.owner.local() }?;
+        local.driven.get().then(|| local.phase.get())
     }
 
     /// What is noted about the next entry of an inbox.
@@ -193,6 +291,9 @@ impl Shared {
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
+        if let Some(safety) = &self.safety {
+            return SentTask::guarded(safety, callback, place);
+        }
         #[cfg(feature = "metrics")]
         if self.shown.is_some() {
             return SentTask::noted(callback, place);
@@ -280,8 +381,10 @@ impl Shared {
     /// Begins termination: external tasks and timers are refused from now on.
     pub(crate) fn begin_termination(&self, force: bool) -> Began {
         // Closed first, so that whoever sees the new state is refused.
-        self.external.close();
-        self.timers.inbox.close();
+        self.stage(ShutdownStage::StopAccepting, || {
+            self.external.close();
+            self.timers.inbox.close();
+        });
         let began = self.sleep.terminate(force);
         self.workers.stir();
         began
@@ -290,23 +393,35 @@ impl Shared {
     /// The end of a loop that was never driven, by whoever began it. Tasks that its own thread queued
     /// may not be `Send`; that thread drops them, here they are only counted.
     pub(crate) fn finish_undriven(&self) -> Outcome {
-        self.sleep.state.finish();
-        let sent = ChunkQueue::new();
-        let mut dropped = self.aside.load(Ordering::Relaxed);
-        for inbox in [&self.external, &self.internal, &self.microtasks] {
-            inbox.close();
-            dropped += inbox.beside();
-            // SAFETY: the loop's thread is no consumer of a loop that it has not driven and that
-            // terminates: driving it needs the state Awake or Running. Only one caller can have begun
-            // the termination.
-            unsafe { inbox.empty(|task| sent.push(task)) };
-        }
-        dropped += sent.len();
-        let timers = self.timers.end_undriven();
-        self.close_table();
-        self.sleep.close_source();
+        let inboxes = [&self.external, &self.internal, &self.microtasks];
+        self.stage(ShutdownStage::Terminate, || {
+            self.sleep.state.finish();
+            inboxes.into_iter().for_each(Inbox::close);
+        });
+        let (sent, timers) = self.stage(ShutdownStage::Release, || {
+            if let Some(safety) = &self.safety {
+                safety.release();
+            }
+            let sent = ChunkQueue::new();
+            for inbox in inboxes {
+                // SAFETY: the loop's thread is no consumer of a loop that it has not driven and that
+                // terminates: driving it needs the state Awake or Running. Only one caller can have begun
+                // the termination.
+                unsafe { inbox.empty(|task| sent.push(task)) };
+            }
+            (sent, self.timers.end_undriven())
+        });
+        let beside: usize = inboxes.into_iter().map(Inbox::beside).sum();
+        let dropped = self.aside.load(Ordering::Relaxed) + beside + sent.len();
+        self.stage(ShutdownStage::ClosePoller, || {
+            self.close_table();
+            self.sleep.close_source();
+        });
         let outcome = Outcome { dropped, at: Instant::now() };
-        self.complete(outcome);
+        self.stage(ShutdownStage::Complete, || self.complete(outcome));
+        if let Some(safety) = &self.safety {
+            safety.forget_observers();
+        }
         // Last, because a destructor may wait for the end of the loop.
         while let Some(task) = sent.pop() {
             drop_isolated(task);

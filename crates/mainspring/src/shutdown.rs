@@ -26,7 +26,7 @@ use crate::shared::{Outcome, Shared};
 use crate::state::LoopState;
 use crate::sync::yield_now;
 use crate::tick::Tick;
-use crate::{Cx, Error};
+use crate::{Cx, Error, Queue, ShutdownStage};
 
 /// When to stop waiting for a shutdown. See [`Handle::shutdown`](crate::Handle::shutdown).
 ///
@@ -172,18 +172,30 @@ impl Cx {
         if local.last_immediate.get().is_none() {
             local.last_immediate.set(Some(local.immediates.end()));
         }
-        observed!(self, |observe| Tick { cx: self, observe }.drain());
-        shared.sleep.probes.reach(Point::BeforeTerminated);
-        shared.sleep.state.finish();
-        shared.internal.close();
-        shared.microtasks.close();
-        observed!(self, |observe| Tick { cx: self, observe }.drain());
-        let at = Instant::now();
-        let busy = shared.workers.busy();
-        shared.forsake();
-        let dropped = busy + local.drop_queued();
-        shared.sleep.close_source();
-        shared.complete(Outcome { dropped, at });
+        let drain = || observed!(self, |observe| Tick { cx: self, observe }.drain());
+        shared.stage(ShutdownStage::Drain, drain);
+        shared.stage(ShutdownStage::Terminate, || {
+            shared.sleep.probes.reach(Point::BeforeTerminated);
+            shared.sleep.state.finish();
+            shared.internal.close();
+            shared.microtasks.close();
+        });
+        shared.stage(ShutdownStage::FinalDrain, drain);
+        let outcome = shared.stage(ShutdownStage::Release, || {
+            let at = Instant::now();
+            let busy = shared.workers.busy();
+            shared.forsake();
+            let dropped = busy + local.drop_queued();
+            if let Some(safety) = &shared.safety {
+                safety.released();
+            }
+            Outcome { dropped, at }
+        });
+        shared.stage(ShutdownStage::ClosePoller, || shared.sleep.close_source());
+        shared.stage(ShutdownStage::Complete, || shared.complete(outcome));
+        if let Some(safety) = &shared.safety {
+            safety.forget_observers();
+        }
     }
 
     /// Whether nothing is queued that the end of the loop has to run.
@@ -216,8 +228,8 @@ impl<O: Observe> Tick<'_, O> {
         while local.may_go_on() {
             self.cx.renew_budget();
             let ran = local.ran.get();
-            self.run_lane(Phase::External, &local.external, &shared.external);
-            self.run_lane(Phase::Internal, &local.internal, &shared.internal);
+            self.run_lane(Phase::External, Queue::External, &local.external, &shared.external);
+            self.run_lane(Phase::Internal, Queue::Internal, &local.internal, &shared.internal);
             self.run_futures();
             self.run_microtasks();
             if let Some(end) = local.last_immediate.get() {

@@ -31,6 +31,7 @@ use crate::fault::log_isolated;
 #[cfg(feature = "metrics")]
 use crate::metrics::LastSignal;
 use crate::probe::{Point, Probes};
+use crate::safety::Safety;
 use crate::state::{Began, StateWord, Via};
 use crate::sync::{AtomicU64, Ordering, RwLock, fence};
 use crate::sys::{Events, Parker, Poller};
@@ -62,9 +63,9 @@ pub(crate) struct Sleep {
 
 impl Sleep {
     /// For a loop on the current thread.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(safety: Option<Arc<Safety>>) -> Self {
         Self {
-            state: StateWord::new(),
+            state: StateWord::new(safety),
             parker: Parker::new(),
             source: RwLock::new(Source::Missing),
             signals: AtomicU64::new(0),
@@ -199,22 +200,34 @@ impl Sleep {
         #[cfg(feature = "metrics")]
         self.last_signal.note();
         self.probes.reach(Point::SignalClaimed);
-        if let Err(error) = self.try_signal(via) {
-            log_isolated(|| tracing::error!(%error, "a sleeping loop could not be woken"));
+        let is_sent = match self.try_signal(via) {
+            Ok(is_sent) => is_sent,
+            Err(error) => {
+                log_isolated(|| tracing::error!(%error, "a sleeping loop could not be woken"));
+                true
+            }
+        };
+        if let Some(safety) = self.state.safety() {
+            safety.signalled(is_sent);
         }
         self.probes.reach(Point::SignalSent);
     }
 
-    fn try_signal(&self, via: Via) -> io::Result<()> {
+    /// Sends a signal. Tells whether that was done: true also if nobody is left who could be woken.
+    fn try_signal(&self, via: Via) -> io::Result<bool> {
+        #[cfg(test)]
+        if crate::safety::strikes(crate::safety::Defect::DropWake) {
+            return Ok(false);
+        }
         match via {
             Via::Park => {
                 self.parker.unpark();
-                Ok(())
+                Ok(true)
             }
             Via::Poll => {
                 let sent = match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
-                    Source::Open(open) => open.wake(),
-                    Source::Missing | Source::Closed => Ok(()),
+                    Source::Open(open) => open.wake().map(|()| true),
+                    Source::Missing | Source::Closed => Ok(true),
                 };
                 if sent.is_err() {
                     // Others elided their signal in favour of this one. Let the next one try.

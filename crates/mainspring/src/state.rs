@@ -31,10 +31,12 @@
 //! Those of the sleep protocol rely on the fences in [`crate::sleep`] instead.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
 use crate::Error;
+use crate::safety::Safety;
 use crate::sync::{AtomicU32, Ordering};
 
 /// What a loop is doing.
@@ -139,22 +141,30 @@ pub(crate) struct Began {
 
 /// The state word, alone on its cache lines.
 #[derive(Debug)]
-pub(crate) struct StateWord(CachePadded<AtomicU32>);
+pub(crate) struct StateWord {
+    word: CachePadded<AtomicU32>,
+    /// Who is asked about transitions, in the maximum-safety profile.
+    safety: Option<Arc<Safety>>,
+}
 
 impl StateWord {
-    pub(crate) fn new() -> Self {
-        Self(CachePadded::new(AtomicU32::new(AWAKE)))
+    pub(crate) fn new(safety: Option<Arc<Safety>>) -> Self {
+        Self { word: CachePadded::new(AtomicU32::new(AWAKE)), safety }
+    }
+
+    pub(crate) fn safety(&self) -> Option<&Arc<Safety>> {
+        self.safety.as_ref()
     }
 
     #[inline]
     pub(crate) fn load(&self) -> LoopState {
-        LoopState::from_bits(self.0.load(Ordering::Acquire))
+        LoopState::from_bits(self.word.load(Ordering::Acquire))
     }
 
     /// Whether no termination has begun, for the loop between two callbacks.
     #[inline]
     pub(crate) fn is_running(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == RUNNING
+        self.word.load(Ordering::Relaxed) == RUNNING
     }
 
     /// Whether termination has begun, by one bit that only Terminating and Terminated have.
@@ -164,17 +174,35 @@ impl StateWord {
             assert!(TERMINATED == 1 && TERMINATING & 1 == 1);
             assert!((AWAKE | SLEEPING | RUNNING | NOTIFIED | POLLING | FORCED) & 1 == 0);
         }
-        self.0.load(Ordering::Acquire) & 1 != 0
+        self.word.load(Ordering::Acquire) & 1 != 0
     }
 
     /// Whether what is queued shall be dropped.
     #[inline]
     pub(crate) fn is_forced(&self) -> bool {
-        self.0.load(Ordering::Acquire) & FORCED != 0
+        self.word.load(Ordering::Acquire) & FORCED != 0
     }
 
     fn replace(&self, from: u32, to: u32) -> Result<u32, u32> {
-        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+        let replace = || self.word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
+        match &self.safety {
+            None => replace(),
+            Some(safety) => {
+                safety.change(LoopState::from_bits(from), LoopState::from_bits(to), replace)
+            }
+        }
+    }
+
+    /// Goes from one state to another, or tries to.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn force(&self, from: LoopState, to: LoopState) {
+        assert!(self.replace(from as u32, to as u32).is_ok());
+    }
+
+    /// Begins in a state.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn set(&self, state: LoopState) {
+        self.word.store(state as u32, Ordering::Relaxed);
     }
 
     /// Awake → Running.
@@ -194,7 +222,7 @@ impl StateWord {
 
     /// Sleeping → Running, notified or not. Leaves any other state alone (D01).
     pub(crate) fn wake_up(&self) {
-        let mut word = self.0.load(Ordering::Relaxed);
+        let mut word = self.word.load(Ordering::Relaxed);
         while word & STATE == SLEEPING {
             match self.replace(word, RUNNING) {
                 Ok(_) => return,
@@ -203,10 +231,15 @@ impl StateWord {
         }
     }
 
+    /// Whether the present sleep has been ended by somebody else. For the loop, which has published that.
+    pub(crate) fn is_signalled(&self) -> bool {
+        self.word.load(Ordering::Acquire) & (STATE | NOTIFIED) != SLEEPING
+    }
+
     /// Claims the one signal that ends the present sleep, if there is a sleep without one.
     #[inline]
     pub(crate) fn notify(&self) -> Option<Via> {
-        let word = self.0.load(Ordering::Relaxed);
+        let word = self.word.load(Ordering::Relaxed);
         if word & (STATE | NOTIFIED) == SLEEPING { self.claim_signal(word) } else { None }
     }
 
@@ -223,7 +256,7 @@ impl StateWord {
 
     /// Takes back a claim on the signal that could not be sent, so that others may claim it.
     pub(crate) fn withdraw_signal(&self) {
-        let word = self.0.load(Ordering::Relaxed);
+        let word = self.word.load(Ordering::Relaxed);
         if word & (STATE | NOTIFIED) == SLEEPING | NOTIFIED {
             // If this fails, the sleep has ended for another reason, and the claim with it.
             let _ = self.replace(word, word & !NOTIFIED);
@@ -234,7 +267,7 @@ impl StateWord {
     /// way. The caller must send the signal that it is told to.
     pub(crate) fn terminate(&self, force: bool) -> Began {
         let forced = if force { FORCED } else { 0 };
-        let mut word = self.0.load(Ordering::Acquire);
+        let mut word = self.word.load(Ordering::Acquire);
         loop {
             let from = LoopState::from_bits(word);
             let to = match from {
@@ -258,7 +291,10 @@ impl StateWord {
     pub(crate) fn finish(&self) {
         // Terminated is the part of Terminating's bits that stays.
         const { assert!(TERMINATING & TERMINATED == TERMINATED) };
-        self.0.fetch_and(!(TERMINATING ^ TERMINATED), Ordering::AcqRel);
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) = self.replace(word, word & !(TERMINATING ^ TERMINATED)) {
+            word = now;
+        }
     }
 }
 
@@ -283,15 +319,16 @@ mod tests {
     #[test]
     fn the_state_word_has_128_bytes_to_itself() {
         if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-            assert_eq!(align_of::<StateWord>(), 128);
-            assert_eq!(size_of::<StateWord>(), 128);
+            let state = StateWord::new(None);
+            assert_eq!(align_of_val(&state.word), 128);
+            assert_eq!(size_of_val(&state.word), 128);
         }
     }
 
     // spec: ST-2, D04
     #[test]
     fn of_many_claims_exactly_one_wins() {
-        let word = StateWord::new();
+        let word = StateWord::new(None);
         let won = std::thread::scope(|scope| {
             let claims: Vec<_> = (0..8).map(|_| scope.spawn(|| word.claim())).collect();
             claims.into_iter().map(|c| c.join().unwrap()).collect::<Vec<_>>()
@@ -303,7 +340,7 @@ mod tests {
     // spec: ST-3, ST-4, D01, F-4
     #[test]
     fn waking_up_never_overwrites_a_termination() {
-        let word = StateWord::new();
+        let word = StateWord::new(None);
         word.claim().unwrap();
         assert!(word.fall_asleep(Via::Park));
         let began = word.terminate(false);
@@ -322,7 +359,7 @@ mod tests {
     // spec: WK-3
     #[test]
     fn one_sleep_has_one_signal_also_when_it_is_ended_by_termination() {
-        let word = StateWord::new();
+        let word = StateWord::new(None);
         assert_eq!(word.notify(), None, "awake");
         word.claim().unwrap();
         assert_eq!(word.notify(), None, "running");
@@ -335,7 +372,7 @@ mod tests {
     // spec: ST-1
     #[test]
     fn force_is_added_to_a_termination_that_is_under_way() {
-        let word = StateWord::new();
+        let word = StateWord::new(None);
         word.claim().unwrap();
         assert_eq!(word.terminate(false).from, LoopState::Running);
         assert!(!word.is_forced());

@@ -22,13 +22,16 @@ use std::marker::PhantomData;
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::panic::Location;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::Cx;
+use crate::landing::Landing;
 #[cfg(feature = "metrics")]
 use crate::observe::Stamp;
 use crate::place::Origin;
 #[cfg(feature = "metrics")]
 use crate::place::Place;
+use crate::safety::{Notes, Safety};
 
 /// Closures of up to this many words are queued without an allocation.
 const WORDS: usize = 6;
@@ -50,7 +53,7 @@ impl<F: FnOnce(&Cx) + 'static> Callback for F {
     }
 
     fn origin(&self) -> Origin {
-        Origin { place: None, name: type_name::<F>() }
+        Origin::new(None, type_name::<F>())
     }
 }
 
@@ -109,7 +112,6 @@ impl<const N: usize> Task<N> {
     }
 
     /// Whether a callback is stored without an allocation.
-    #[cfg(feature = "metrics")]
     pub(crate) const fn has_room<F>() -> bool {
         fits_inline::<F, N>()
     }
@@ -120,6 +122,28 @@ impl<const N: usize> Task<N> {
         // SAFETY: `data` holds the closure that `act` is for, and keeps it.
         unsafe { (self.act)(&raw mut self.data, Op::Tell(&origin)) };
         origin.get()
+    }
+}
+
+impl Task {
+    /// Leaves nothing in a place from which a task was moved.
+    ///
+    /// # Safety
+    ///
+    /// A task can be written there.
+    unsafe fn wipe(place: NonNull<Self>) {
+        // SAFETY: says the caller.
+        unsafe { place.as_ptr().cast::<MaybeUninit<Self>>().write(MaybeUninit::zeroed()) };
+    }
+
+    /// Whether there is nothing in a place.
+    ///
+    /// # Safety
+    ///
+    /// A task was written there once.
+    pub(crate) unsafe fn is_wiped(place: NonNull<Self>) -> bool {
+        // SAFETY: the field is there, and was written; zero is no function.
+        unsafe { (&raw const (*place.as_ptr()).act).cast::<usize>().read() == 0 }
     }
 }
 
@@ -146,6 +170,29 @@ impl<const N: usize> Ready<N> {
     #[inline]
     pub(crate) unsafe fn new(task: NonNull<Task<N>>) -> Self {
         Self(task)
+    }
+}
+
+impl Ready {
+    /// The number of the task, if it is one of a loop of the maximum-safety profile.
+    pub(crate) fn number(&self) -> u64 {
+        // SAFETY: the constructor's condition.
+        unsafe { &mut *self.0.as_ptr() }.origin().task
+    }
+
+    /// Moves the task elsewhere, and leaves nothing in the place where it was.
+    pub(crate) fn land(self, landing: &Landing<Task>) -> Self {
+        // SAFETY: the constructor's condition, so it may be moved.
+        let task = unsafe { self.0.read() };
+        #[cfg(test)]
+        let is_cleaned = !crate::safety::strikes(crate::safety::Defect::SkipCleaning);
+        #[cfg(not(test))]
+        let is_cleaned = true;
+        if is_cleaned {
+            // SAFETY: a task was there.
+            unsafe { Task::wipe(self.0) };
+        }
+        Self(landing.put(task))
     }
 }
 
@@ -224,6 +271,14 @@ impl SendTask {
     #[inline]
     pub(crate) fn new<F: Callback + Send>(f: F) -> Self {
         Self(Task::new(f))
+    }
+
+    /// One of a loop of the maximum-safety profile.
+    pub(crate) fn guarded<F>(safety: &Arc<Safety>, number: u64, f: F, notes: Notes) -> Self
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        Self(safety.guard(number, f, notes))
     }
 
     /// One of a loop that is observed; see [`Task::noted`].

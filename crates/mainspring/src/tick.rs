@@ -10,7 +10,7 @@ use crate::lane::Lane;
 use crate::observe::Observe;
 use crate::poll::Wait;
 use crate::task::{Ready, Run, SendTask};
-use crate::{Cx, Error};
+use crate::{Cx, Error, Queue};
 
 /// How many callbacks of descriptors are run between two checkpoints, at the most, if not one.
 const IO_BATCH: u64 = 64;
@@ -92,7 +92,7 @@ impl<O: Observe> Tick<'_, O> {
                 }
             }
             ran += 1;
-            local.internal.pop(inbox)
+            self.take(Queue::Internal, || local.internal.pop(inbox))
         });
     }
 
@@ -119,7 +119,7 @@ impl<O: Observe> Tick<'_, O> {
         let mut budget = local.config.external_budget;
         self.run_phase(Phase::External, || {
             budget = budget.checked_sub(1)?;
-            local.external.pop(inbox)
+            self.take(Queue::External, || local.external.pop(inbox))
         });
         if budget == 0 && local.may_go_on() && local.external.is_ready(inbox) {
             self.cx.overloaded(Overload { pending: inbox.len() });
@@ -127,8 +127,14 @@ impl<O: Observe> Tick<'_, O> {
     }
 
     /// A lane without a budget, to its end.
-    pub(crate) fn run_lane(self, phase: Phase, lane: &Lane, inbox: &Inbox<SendTask>) {
-        self.run_phase(phase, || lane.pop(inbox));
+    pub(crate) fn run_lane(self, phase: Phase, queue: Queue, lane: &Lane, inbox: &Inbox<SendTask>) {
+        self.run_phase(phase, || self.take(queue, || lane.pop(inbox)));
+    }
+
+    /// Takes the next task out of a queue.
+    #[inline(always)]
+    pub(crate) fn take(&self, queue: Queue, pop: impl FnOnce() -> Option<Ready>) -> Option<Ready> {
+        self.observe.take(&self.cx.0, queue, pop)
     }
 
     /// The callbacks of the descriptors that the poll found ready.
@@ -158,12 +164,14 @@ impl<O: Observe> Tick<'_, O> {
             return;
         }
         self.run_phase(Phase::Check, || {
-            let (task, is_referenced) = local.immediates.pop_before(end)?;
-            if is_referenced {
-                local.sub_aside();
-            }
-            // SAFETY: the landing gives the task away.
-            Some(unsafe { Ready::new(local.landing.put(task)) })
+            self.take(Queue::Immediates, || {
+                let (task, is_referenced) = local.immediates.pop_before(end)?;
+                if is_referenced {
+                    local.sub_aside();
+                }
+                // SAFETY: the landing gives the task away.
+                Some(unsafe { Ready::new(local.landing.put(task)) })
+            })
         });
     }
 
@@ -176,10 +184,12 @@ impl<O: Observe> Tick<'_, O> {
         }
         self.run_phase(Phase::Close, || {
             left = left.checked_sub(1)?;
-            let task = local.closes.pop()?;
-            local.sub_aside();
-            // SAFETY: the landing gives the task away.
-            Some(unsafe { Ready::new(local.landing.put(task)) })
+            self.take(Queue::Closes, || {
+                let task = local.closes.pop_in_place()?;
+                local.sub_aside();
+                // SAFETY: the queue has given the task away.
+                Some(unsafe { Ready::new(task) })
+            })
         });
     }
 

@@ -299,7 +299,7 @@ impl Cx {
     fn find_descriptors(&self, found: &mut Found) {
         let (descriptors, all) = self.0.shared.referenced_descriptors(found.limit);
         let reasons = descriptors.into_iter().map(|(fd, interest, place)| {
-            (Cause::Descriptor { fd, interest }, Origin { place, name: "" })
+            (Cause::Descriptor { fd, interest }, Origin::new(place, ""))
         });
         found.add(all, reasons);
     }
@@ -377,7 +377,7 @@ impl Found {
     /// Adds reasons of one kind, of which there are so many.
     fn add(&mut self, all: usize, reasons: impl Iterator<Item = (Cause, Origin)>) {
         let before = self.why.reasons.len();
-        let reasons = reasons.take(self.limit).map(|(cause, Origin { place, name })| {
+        let reasons = reasons.take(self.limit).map(|(cause, Origin { place, name, .. })| {
             let name = Some(name).filter(|name| !name.is_empty());
             Reason { cause, place, name }
         });

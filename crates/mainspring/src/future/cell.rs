@@ -88,7 +88,7 @@ impl Header {
 
     /// Where it comes from.
     pub(super) fn origin(&self) -> Origin {
-        Origin { place: self.place.get(), name: (self.acts.name)() }
+        Origin::new(self.place.get(), (self.acts.name)())
     }
 
     pub(super) fn set(&self, bits: u8) {

@@ -31,6 +31,8 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 
 use self::notifier::Bell;
 pub use self::notifier::ReadyNotifier;
+use crate::local::Local;
+use crate::observe::{Decision, Observe, observed};
 use crate::sys::Poller;
 use crate::{Cx, Error, EventLoop, Handle, LoopState, Turn};
 
@@ -96,6 +98,13 @@ pub struct Guest {
     /// The poller that is in `epoll`.
     poller: RefCell<Arc<Poller>>,
     bell: RefCell<Option<Arc<Bell>>>,
+}
+
+/// Publishes that the loop sleeps. False if there is something to do.
+fn doze(local: &Local, observe: impl Observe) -> bool {
+    let state = &local.shared.sleep.state;
+    let decision = observe.decides();
+    local.shared.sleep.doze(|| decision.made(state, || local.has_work()))
 }
 
 impl Guest {
@@ -247,7 +256,7 @@ impl Guest {
         };
         // Virtual deadlines come when somebody says so, and then the loop is woken.
         self.arm(idle.next.filter(|_| shared.clock.virtual_clock.is_none()))?;
-        if shared.sleep.doze(|| local.has_work()) {
+        if observed!(self.event_loop.cx(), |observe| doze(local, observe)) {
             local.dozing.set(true);
             Ok(())
         } else {

@@ -138,10 +138,12 @@ impl Shared {
         let dispatch = Rc::new(Registered { source, callback: RefCell::new(callback), place });
         let entry = Entry { fd: dispatch.source.as_fd().as_raw_fd(), dispatch };
         let word = Word::new(interest, hears, true);
-        self.register(word, Existing::Refuse, entry).map(drop).map_err(|(error, entry)| {
+        let registered = self.register(word, Existing::Refuse, entry).map(drop);
+        let registered = registered.map_err(|(error, entry)| {
             let Registered { source, callback, .. } = recover::<Registered<S, F>>(entry);
             RegisterError::new(error, source, callback.into_inner())
-        })
+        });
+        self.told("register_fd", registered)
     }
 }
 
@@ -221,7 +223,7 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn modify_fd(&self, fd: RawFd, interest: Interest) -> Result<(), Error> {
-        self.0.modify(fd, None, interest)
+        self.0.told("modify_fd", self.0.modify(fd, None, interest))
     }
 
     /// Removes a descriptor. An event that comes after this returns reaches nobody; a callback for one that
@@ -249,7 +251,7 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn unregister_fd(&self, fd: RawFd) -> Result<(), Error> {
-        let ended = self.0.unregister(fd)?;
+        let ended = self.0.told("unregister_fd", self.0.unregister(fd))?;
         self.0.dispose(ended);
         Ok(())
     }
@@ -327,7 +329,8 @@ impl Cx {
     /// # Ok(()) }
     /// ```
     pub fn modify_fd(&self, fd: RawFd, interest: Interest) -> Result<(), Error> {
-        self.0.shared.modify(fd, None, interest)
+        let shared = &self.0.shared;
+        shared.told("modify_fd", shared.modify(fd, None, interest))
     }
 
     /// See [`Handle::unregister_fd`]. The callback and the source are dropped at once, unless the callback
@@ -344,8 +347,9 @@ impl Cx {
     /// # Ok(()) }
     /// ```
     pub fn unregister_fd(&self, fd: RawFd) -> Result<(), Error> {
-        let ended = self.0.shared.unregister(fd)?;
-        self.0.shared.dispose(ended);
+        let shared = &self.0.shared;
+        let ended = shared.told("unregister_fd", shared.unregister(fd))?;
+        shared.dispose(ended);
         Ok(())
     }
 

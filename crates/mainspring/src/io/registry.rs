@@ -61,6 +61,17 @@ impl Io {
         self.has_left.load(Ordering::Relaxed)
     }
 
+    /// What is wrong with the table, if something is.
+    pub(crate) fn defect(&self) -> Option<String> {
+        let table = self.lock();
+        let registered = self.registered.load(Ordering::Relaxed);
+        if table.len() != registered && !table.is_closed {
+            let len = table.len();
+            return Some(format!("{registered} descriptors are counted, and {len} registered"));
+        }
+        table.defect()
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
         lock(&self.table)
     }

@@ -41,6 +41,26 @@ impl Table {
         slot.live(token).map(|word| (slot, word))
     }
 
+    /// What is wrong, if something is. A table of many descriptors is looked at as a whole, one of few also one by one.
+    pub(crate) fn defect(&self) -> Option<String> {
+        const FEW: usize = 64;
+        let (slots, used) = (self.pages.len() * Page::LEN, self.len() + self.free.len());
+        if used + self.left.len() > slots {
+            return Some(format!("a table of {slots} slots has {used} free or in use"));
+        }
+        if self.len() > FEW {
+            return None;
+        }
+        let mut few = self.by_fd.iter();
+        let dead = few.find(|(_, index)| {
+            let slot = self.slot(**index);
+            slot.live(slot.token(**index)).is_none() || self.free.contains(index)
+        });
+        dead.map(|(fd, index)| {
+            format!("descriptor {fd} is registered in slot {index}, which is not in use")
+        })
+    }
+
     fn slot(&self, index: u32) -> &Slot {
         find(&self.pages, index as usize).expect("the table knows the slots that it made")
     }

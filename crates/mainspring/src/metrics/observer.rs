@@ -133,16 +133,21 @@ impl Observer {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        let is_stamped = self.queued.begins(0);
-        if is_stamped {
-            self.queued.measured();
-        }
-        let stamp = if is_stamped { self.shown.stamp() } else { Stamp::default() };
+        let stamp = self.stamp_next();
         if self.shown.is_noted(stamp) {
             Task::noted(callback, place, stamp)
         } else {
             Task::new(callback)
         }
+    }
+
+    /// The time of what the loop's own thread queues next, if that is to be noted.
+    pub(crate) fn stamp_next(&self) -> Stamp {
+        let is_stamped = self.queued.begins(0);
+        if is_stamped {
+            self.queued.measured();
+        }
+        if is_stamped { self.shown.stamp() } else { Stamp::default() }
     }
 
     /// The callback that has begun was queued there and then.
@@ -326,6 +331,10 @@ impl Observer {
 }
 
 impl Observe for &Observer {
+    type Decision = ();
+
+    fn decides(self) {}
+
     fn enters(self) {
         let now = sys::now();
         let (_, ended) = self.mark.get();

@@ -143,7 +143,7 @@ fn close(shift: u32, counts: &'static [usize]) {
                 for number in 0..count {
                     match ring.push(Track::new((producer, number)), |value| value) {
                         Ok(()) => drop(accepted.fetch_add(1, Ordering::Relaxed)),
-                        Err((Refused::Full, _)) => return,
+                        Err((Refused::Full | Refused::Guarded, _)) => return,
                         Err((Refused::Closed, _)) => {
                             let again = ring.push(Track::new((producer, number)), |value| value);
                             assert!(matches!(again, Err((Refused::Closed, _))), "closed for good");

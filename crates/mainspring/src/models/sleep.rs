@@ -34,7 +34,7 @@ struct Shared {
 
 /// For a loop on the current thread, which runs. Each signal must have a sleep of its own.
 fn awake() -> Sleep {
-    let sleep = Sleep::new();
+    let sleep = Sleep::new(None);
     drop(sleep.open_source().unwrap());
     sleep.state.claim().unwrap();
     let (sleeps, signals) = (Counter::new(0), Counter::new(0));

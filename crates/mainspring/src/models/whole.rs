@@ -2,7 +2,8 @@
 //!
 //! Proved: every task that was accepted ran exactly once, in its producer's order, whichever way the
 //! loop sleeps and however the shutdown falls between; `run` returns; both of two shutdowns return;
-//! a shutdown that races with the first drive either finishes the loop or is finished by it.
+//! a shutdown that races with the first drive either finishes the loop or is finished by it. The same of a
+//! loop that checks itself, which finds nothing wrong.
 //!
 //! Up to three preemptions with one other thread, up to two with two.
 //! Bounded: at most four calls by others in a model. The rings have two slots.
@@ -13,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed as Count;
 use std::sync::{Arc, Mutex, mpsc};
 
 use super::{Bound, explore};
-use crate::{Deadline, Error, EventLoop, FastPathMode, Handle, LoopState, Shutdown};
+use crate::{Deadline, Error, EventLoop, FastPathMode, Handle, LoopState, Profile, Shutdown};
 
 /// What was accepted and what was run, by producer and number.
 #[derive(Default)]
@@ -57,12 +58,20 @@ type Producer = fn(&Handle, &Arc<Log>);
 
 /// Runs a loop on a thread of its own, and the producers beside it, until all have ended.
 fn with_loop(mode: FastPathMode, producers: Vec<Producer>) -> (Result<(), Error>, Arc<Log>) {
+    with_loop_of(Profile::Performance, mode, producers)
+}
+
+fn with_loop_of(
+    profile: Profile,
+    mode: FastPathMode,
+    producers: Vec<Producer>,
+) -> (Result<(), Error>, Arc<Log>) {
     let log = Arc::new(Log::default());
     let (give, take) = mpsc::channel();
     let thread = {
         let log = Arc::clone(&log);
         thread::spawn(move || {
-            let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+            let event_loop = EventLoop::builder().profile(profile).fast_path(mode).build().unwrap();
             let threads: Vec<JoinHandle<()>> = producers
                 .into_iter()
                 .map(|producer| {
@@ -110,6 +119,22 @@ fn a_loop_runs_what_one_thread_submits_and_ends() {
             result.unwrap();
             log.check();
             assert_eq!(log.accepted.load(Count), 1, "it was submitted before the end");
+        });
+    }
+}
+
+// spec: SF-3, WK-1, WK-2, WK-7, SD-1
+#[test]
+fn a_loop_that_checks_itself_runs_what_others_submit_and_ends() {
+    let models: [(&str, FastPathMode, &'static [Producer]); 4] = [
+        ("loop: safe, parks, 1 producer", FastPathMode::Auto, &[submit_then_end]),
+        ("loop: safe, polls, 1 producer", FastPathMode::Disabled, &[submit_then_end]),
+        ("loop: safe, parks, submit races with the end", FastPathMode::Auto, &[end, submit]),
+        ("loop: safe, parks, shutdown races with run", FastPathMode::Auto, &[submit_then_shutdown]),
+    ];
+    for (name, mode, producers) in models {
+        explore(name, Bound::Preemptions(2), move || {
+            check_shut_down(with_loop_of(Profile::MaximumSafety, mode, producers.to_vec()));
         });
     }
 }

@@ -187,7 +187,7 @@ where
     let place = Place::caller().get();
     let shared = &*handle.0;
     let listed = shared.is_observed().then(|| {
-        let origin = Origin { place, name: type_name::<F>() };
+        let origin = Origin::new(place, type_name::<F>());
         Listed { handle: handle.clone(), number: shared.errands.add(origin) }
     });
     let blocking = Blocking { f, signal: signal.clone(), listed };

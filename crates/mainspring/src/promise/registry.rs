@@ -13,10 +13,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
 
 use super::mode::{LoopBound, Mode, Shareable};
 use super::node::{Header, UNLISTED};
 use super::reference::{Ref, Weak};
+use crate::safety::Safety;
 use crate::shared::Shared;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -86,6 +88,8 @@ pub(crate) struct Registry {
     /// Whether there is nothing to look at.
     is_empty: Cell<bool>,
     has_arrivals: Cell<bool>,
+    /// Who is asked, in the maximum-safety profile.
+    safety: Option<Arc<Safety>>,
 }
 
 struct Table {
@@ -103,24 +107,21 @@ struct Table {
 }
 
 impl Registry {
-    pub(crate) fn new() -> Self {
-        let table = Table {
-            slots: Vec::new(),
-            free: UNLISTED,
-            taken: 0,
-            cursor: 0,
-            debt: 0,
-            arrivals: Chain(null_mut()),
-        };
+    pub(crate) fn new(safety: Option<Arc<Safety>>) -> Self {
         Self {
-            table: RefCell::new(table),
+            table: RefCell::new(Table::new()),
             is_empty: Cell::new(true),
             has_arrivals: Cell::new(false),
+            safety,
         }
     }
 
     #[inline]
     pub(super) fn insert<M: Mode>(&self, promise: &Ref<M>) -> bool {
+        if let Some(safety) = &self.safety {
+            safety.list(promise.is_listed(), promise.id());
+            safety.count_promises(1);
+        }
         promise.set_listed();
         let slot = self.table.borrow_mut().insert(M::list(promise.downgrade()));
         promise.set_slot(slot);
@@ -141,6 +142,9 @@ impl Registry {
         if promise.slot() != UNLISTED {
             self.table.borrow_mut().remove(promise.slot());
             promise.set_slot(UNLISTED);
+            if let Some(safety) = &self.safety {
+                safety.count_promises(-1);
+            }
         }
     }
 
@@ -149,7 +153,11 @@ impl Registry {
     pub(crate) fn scavenge(&self, newcomers: &Newcomers) {
         if !self.is_empty.get() || !newcomers.is_empty() {
             let mut table = self.table.borrow_mut();
+            let before = table.taken;
             table.scavenge(newcomers);
+            if let Some(safety) = &self.safety {
+                safety.count_promises(table.taken as isize - before as isize);
+            }
             let has_arrivals = !table.arrivals.0.is_null();
             self.has_arrivals.set(has_arrivals);
             self.is_empty.set(table.taken == 0 && table.slots.len() <= KEEP && !has_arrivals);
@@ -165,8 +173,11 @@ impl Registry {
     /// Rejects all that is pending: the loop has ended.
     pub(crate) fn end(&self, newcomers: &Newcomers) {
         newcomers.end();
-        let table =
-            std::mem::replace(&mut *self.table.borrow_mut(), Self::new().table.into_inner());
+        let table = std::mem::replace(&mut *self.table.borrow_mut(), Table::new());
+        if let Some(safety) = &self.safety {
+            let listed = table.slots.iter().filter(|entry| !matches!(entry, Listed::Free(_)));
+            safety.count_promises(-(listed.count() as isize));
+        }
         // First all, because one that ends may make another one settle.
         table.slots.iter().for_each(|entry| entry.set_slot(UNLISTED));
         table.arrivals.for_each(|weak| end(&weak));
@@ -175,6 +186,17 @@ impl Registry {
 }
 
 impl Table {
+    fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: UNLISTED,
+            taken: 0,
+            cursor: 0,
+            debt: 0,
+            arrivals: Chain(null_mut()),
+        }
+    }
+
     #[inline]
     fn insert(&mut self, entry: Listed) -> u32 {
         self.taken += 1;
@@ -270,6 +292,9 @@ impl Newcomers {
 
     /// Adds a promise, unless the loop has ended.
     pub(super) fn push(&self, promise: &Ref<Shareable>, shared: &Shared) -> bool {
+        if let Some(safety) = &shared.safety {
+            safety.list(promise.is_listed(), promise.id());
+        }
         promise.set_listed();
         let weak = promise.downgrade();
         let mut last = self.last.load(Ordering::Relaxed);

@@ -5,6 +5,8 @@ use std::any::type_name;
 use crate::Cx;
 use crate::fault::drop_isolated;
 use crate::place::{Origin, Place};
+use crate::safety::Ticket;
+use crate::shared::Shared;
 use crate::task::{Callback, Task};
 use crate::timer::id::TimerId;
 use crate::timer::page::TimerTask;
@@ -26,6 +28,8 @@ pub(crate) struct Interval<F> {
     /// The deadline of the call that is next.
     deadline: i64,
     place: Place,
+    /// Of a loop of the maximum-safety profile.
+    ticket: Option<Ticket>,
     callback: F,
 }
 
@@ -38,7 +42,8 @@ impl<F: FnMut(&Cx) + 'static> Callback for Waiting<F> {
     }
 
     fn origin(&self) -> Origin {
-        Origin { place: self.0.place.get(), name: type_name::<F>() }
+        let task = self.0.ticket.as_ref().map_or(0, Ticket::id);
+        Origin { task, ..Origin::new(self.0.place.get(), type_name::<F>()) }
     }
 }
 
@@ -50,9 +55,11 @@ impl<F: FnMut(&Cx) + 'static> Interval<F> {
         period: i64,
         deadline: i64,
         place: Place,
+        shared: &Shared,
         callback: F,
     ) -> Waiting<F> {
-        Waiting(Box::new(Self { id, pace, period, deadline, place, callback }))
+        let ticket = shared.safety.as_ref().map(|safety| safety.timer_ticket(place));
+        Waiting(Box::new(Self { id, pace, period, deadline, place, ticket, callback }))
     }
 
     fn wait(self: Box<Self>) -> TimerTask {
@@ -86,6 +93,9 @@ impl<F: FnMut(&Cx) + 'static> Interval<F> {
                 next_on_grid(self.deadline, self.period, local.shared.clock.cached())
             }
         };
+        if let Some(ticket) = &self.ticket {
+            ticket.wait_again();
+        }
         let (id, deadline) = (self.id, self.deadline);
         let cleared = local.timers.rearm(&local.shared.timers, id, deadline, self.wait());
         // Possibly on the way of a panic, so another one must not leave.

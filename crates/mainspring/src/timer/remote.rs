@@ -16,7 +16,11 @@
 //! The inbox keeps each thread's order. The loop takes in what was sent before it adds a timer of its own,
 //! so that among equal deadlines a timer whose setting had returned comes first.
 
-use crate::inbox::{Inbox, Outlet, Refused};
+use std::sync::Arc;
+
+use crate::inbox::{Inbox, Outlet};
+use crate::place::Place;
+use crate::safety::Safety;
 use crate::sync::{AtomicBool, AtomicI64, AtomicIsize, Mutex, Ordering, lock};
 use crate::task::{Callback, Task};
 use crate::timer::claim::Kind;
@@ -42,11 +46,19 @@ impl SentTask {
 
     /// One of a loop that is observed; see [`Task::noted`].
     #[cfg(feature = "metrics")]
-    pub(crate) fn noted<F>(f: F, place: crate::place::Place) -> Self
+    pub(crate) fn noted<F>(f: F, place: Place) -> Self
     where
         F: FnOnce(&crate::Cx) + Send + 'static,
     {
         Self(Task::noted(f, place, crate::observe::Stamp::default()))
+    }
+
+    /// One of a loop of the maximum-safety profile.
+    pub(crate) fn guarded<F>(safety: &Arc<Safety>, f: F, place: Place) -> Self
+    where
+        F: FnOnce(&crate::Cx) + Send + 'static,
+    {
+        Self(safety.timer_task(f, place))
     }
 
     pub(crate) fn into_task(self) -> TimerTask {
@@ -161,7 +173,7 @@ impl Remote {
                 self.announce(deadline);
                 Ok(id)
             }
-            Err((Refused::Full | Refused::Closed, callback)) => {
+            Err((_, callback)) => {
                 claim.abandon();
                 self.referenced.fetch_sub(1, Ordering::Relaxed);
                 if !claim.is_exhausted() {

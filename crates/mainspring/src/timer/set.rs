@@ -182,12 +182,24 @@ impl Cx {
         self.set(deadline, Kind::Interval, callback, |callback, id| {
             // Both can be represented, or the timer would have been refused.
             let (period, deadline) = (nanoseconds(period).unwrap_or(0), deadline.unwrap_or(0));
-            Task::new(Interval::starter(id, pace, period, deadline, place, callback))
+            let shared = &self.0.shared;
+            Task::new(Interval::starter(id, pace, period, deadline, place, shared, callback))
         })
     }
 
     #[inline]
     fn set<F>(
+        &self,
+        deadline: Option<i64>,
+        kind: Kind,
+        callback: F,
+        make: impl FnOnce(F, TimerId) -> TimerTask,
+    ) -> Result<TimerId, SubmitError<F>> {
+        self.0.shared.told("set a timer", self.try_set(deadline, kind, callback, make))
+    }
+
+    #[inline]
+    fn try_set<F>(
         &self,
         deadline: Option<i64>,
         kind: Kind,
@@ -462,11 +474,22 @@ impl Handle {
         let deadline = from_now(&self.0, period);
         self.set(deadline, Kind::Interval, callback, |callback, id| {
             let (period, deadline) = (nanoseconds(period).unwrap_or(0), deadline.unwrap_or(0));
-            SentTask::new(Interval::starter(id, pace, period, deadline, place, callback))
+            let shared = &self.0;
+            SentTask::new(Interval::starter(id, pace, period, deadline, place, shared, callback))
         })
     }
 
     fn set<F>(
+        &self,
+        deadline: Option<i64>,
+        kind: Kind,
+        callback: F,
+        make: impl Fn(F, TimerId) -> SentTask,
+    ) -> Result<TimerId, SubmitError<F>> {
+        self.0.told("set a timer", self.try_set(deadline, kind, callback, make))
+    }
+
+    fn try_set<F>(
         &self,
         deadline: Option<i64>,
         kind: Kind,

@@ -24,7 +24,7 @@ use std::time::Duration;
 use awaiting::{both, give_up, poll_once, run};
 use common::{Log, Variant, turn_until_quiet, wait_until_sleeping};
 use fds::{build, has_no_trace};
-use mainspring::{AsyncFd, Cx, Error, EventLoop, Interest};
+use mainspring::{AsyncFd, Cx, Error, Interest};
 
 suite! {
     a_source_is_made_non_blocking,
@@ -619,7 +619,7 @@ mod traits {
     // spec: BX-1
     #[test]
     fn the_traits_of_futures_read_write_and_flush() {
-        let event_loop = EventLoop::new().unwrap();
+        let event_loop = common::builder().build().unwrap();
         let cx = event_loop.cx();
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut ours = AsyncFd::new(cx, ours).unwrap();

@@ -133,7 +133,7 @@ fn what_belongs_to_one_thread_stays_there_and_what_does_not_can_be_shared() {
 // spec: SH-3
 #[test]
 fn the_context_takes_what_is_not_send() {
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let value = std::rc::Rc::new(std::cell::Cell::new(0));
     let add = |n| {
         let value = std::rc::Rc::clone(&value);
@@ -235,7 +235,7 @@ fn a_build_that_fails_leaves_no_descriptor_open(variant: Variant) {
 fn exhaust_descriptors(variant: Variant) {
     let open = || std::fs::File::open("/dev/null");
     let needs_some = variant.build().handle().fast_path() == FastPathMode::Disabled;
-    let parked = EventLoop::new().unwrap();
+    let parked = common::builder().build().unwrap();
     let mut files = Vec::new();
     while let Ok(file) = open() {
         files.push(file);

@@ -80,7 +80,7 @@ fn an_event_is_what_it_was_made() {
 // spec: JS-1
 #[test]
 fn a_long_line_of_parents_is_no_problem() {
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let mut target = EventTarget::new();
     for _ in 0..1_000_000 {
         target = EventTarget::with_parent(&target);

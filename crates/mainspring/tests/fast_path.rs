@@ -19,7 +19,7 @@ use common::timers::{elsewhere, tick};
 use common::{Tracker, wait_until_sleeping, watchdog};
 use fds::{drain, flush, is_orphaned, pair, readable};
 use mainspring::{
-    Cx, Deadline, Error, EventLoop, FastPathMode, Handle, Interest, LoopState, Readiness, Shutdown,
+    Cx, Deadline, Error, FastPathMode, Handle, Interest, LoopState, Readiness, Shutdown,
 };
 
 use FastPathMode::{Auto, Disabled, Forced};
@@ -43,7 +43,7 @@ impl Running {
     fn start(mode: FastPathMode) -> Self {
         let (sender, receiver) = mpsc::channel();
         let thread = thread::spawn(move || {
-            let builder = EventLoop::builder().fast_path(mode).max_spin(Duration::ZERO);
+            let builder = common::builder().fast_path(mode).max_spin(Duration::ZERO);
             let event_loop = builder.build().unwrap();
             let id = rustix::thread::gettid().as_raw_nonzero().get();
             sender.send((event_loop.handle(), id)).unwrap();
@@ -107,7 +107,7 @@ fn nothing(_: &Cx, _: &UnixStream, _: Readiness) {}
 fn a_loop_that_must_park_refuses_descriptors() {
     let _watchdog = watchdog("a_loop_that_must_park_refuses_descriptors");
     for set_later in [false, true] {
-        let builder = EventLoop::builder().fast_path(if set_later { Auto } else { Forced });
+        let builder = common::builder().fast_path(if set_later { Auto } else { Forced });
         let event_loop = builder.build().unwrap();
         let handle = event_loop.handle();
         if set_later {
@@ -143,7 +143,7 @@ fn a_loop_with_descriptors_cannot_be_made_to_park() {
     // Registered is registered, whether it can be delivered or not.
     for interest in [Interest::READ, Interest::NONE, Interest::READ.one_shot()] {
         for mode in [Auto, Disabled] {
-            let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+            let event_loop = common::builder().fast_path(mode).build().unwrap();
             let handle = event_loop.handle();
             let (socket, _peer) = readable();
             let fd = socket.as_raw_fd();

@@ -973,7 +973,7 @@ fn spurious_polls_are_not_made_by_other_futures(variant: Variant) {
 fn the_errors_of_a_handle_say_what_they_are() {
     let _watchdog = common::watchdog("the_errors_of_a_handle_say_what_they_are");
     fn is_error<E: std::error::Error + 'static>(_: &E) {}
-    let event_loop = EventLoop::builder().panic_policy(PanicPolicy::Isolate).build().unwrap();
+    let event_loop = common::builder().panic_policy(PanicPolicy::Isolate).build().unwrap();
     let aborted = event_loop.cx().spawn_local(pending::<()>());
     aborted.abort();
     let panicked = event_loop.cx().spawn_local(async { panic!("expected by the test") });
@@ -1001,7 +1001,7 @@ fn the_errors_of_a_handle_say_what_they_are() {
 // spec: ER-2
 #[test]
 fn a_budget_of_no_polls_is_refused() {
-    let error = EventLoop::builder().future_budget(0).build().unwrap_err();
+    let error = common::builder().future_budget(0).build().unwrap_err();
     assert!(matches!(error, Error::InvalidOption { option: "future_budget", .. }), "{error}");
 }
 
@@ -1023,7 +1023,7 @@ fn what_a_future_captures_is_dropped_on_its_thread_and_once() {
     let _watchdog = common::watchdog("what_a_future_captures_is_dropped_on_its_thread_and_once");
     let drops = Arc::new(AtomicUsize::new(0));
     let home = thread::current().id();
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let count = Arc::clone(&drops);
     let handle = event_loop.cx().spawn_local(async move {
         let _guard = OnDrop(move || {

@@ -561,6 +561,7 @@ fn wakers_in_thread_locals(variant: Variant) {
             let (_handle, waker) = waiting(&event_loop, &gate);
             AT_THE_END.with(|end| end.0.borrow_mut().push(waker));
             if is_forgotten {
+                common::census::leaks(&event_loop.handle());
                 std::mem::forget((event_loop, gate));
             }
         })
@@ -581,6 +582,7 @@ fn wakers_of_a_loop_that_was_forgotten(variant: Variant) {
         let event_loop = variant.build();
         drop(event_loop.cx().spawn_local(pass));
         turn_until_quiet(&event_loop);
+        common::census::leaks(&event_loop.handle());
         std::mem::forget(event_loop);
     })
     .join()
@@ -1345,7 +1347,7 @@ fn a_waker_in_a_global() {
     static KEPT: Mutex<Option<Waker>> = Mutex::new(None);
     let _watchdog = common::watchdog("a_waker_in_a_global");
     for _ in 0..3 {
-        let event_loop = EventLoop::new().unwrap();
+        let event_loop = common::builder().build().unwrap();
         let gate = Gate::new();
         let pass = gate.pass();
         drop(event_loop.cx().spawn_local(async move {

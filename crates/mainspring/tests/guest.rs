@@ -202,7 +202,7 @@ fn a_loop_that_was_driven_before_becomes_a_guest_with_what_it_has(variant: Varia
 
 // spec: BX-2
 fn a_loop_that_cannot_be_a_guest_is_refused(variant: Variant) {
-    let forced = EventLoop::builder().fast_path(FastPathMode::Forced).build().unwrap();
+    let forced = common::builder().fast_path(FastPathMode::Forced).build().unwrap();
     assert!(matches!(forced.into_guest(), Err(Error::FastPathIncompatible)));
     let tracker = Tracker::new();
     for end in [Handle::close, |handle: &Handle| _ = handle.shutdown(Deadline::NEVER)] {

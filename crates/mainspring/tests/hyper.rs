@@ -1,6 +1,8 @@
 //! What `hyper` needs of a runtime.
 #![cfg(all(unix, feature = "hyper", not(loom)))]
 
+mod common;
+
 #[path = "common/awaiting.rs"]
 mod awaiting;
 
@@ -15,9 +17,9 @@ use std::time::Duration;
 
 use awaiting::{give_up, run};
 use hyper::rt::{Executor, Read, ReadBuf, Timer, Write};
+use mainspring::VirtualClock;
 use mainspring::hyper::{HyperExecutor, HyperIo, HyperTimer};
 use mainspring::net::{TcpListener, TcpStream, UnixStream};
-use mainspring::{EventLoop, VirtualClock};
 
 /// Reads into memory that is not initialized.
 async fn read(stream: &mut (impl Read + Unpin), room: usize) -> io::Result<Vec<u8>> {
@@ -53,7 +55,7 @@ async fn exercise(
 // spec: BX-1
 #[test]
 fn a_tcp_stream_reads_and_writes() {
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let cx = event_loop.cx();
     run(&event_loop, async {
         let listener = TcpListener::bind(cx, "127.0.0.1:0").await?;
@@ -67,7 +69,7 @@ fn a_tcp_stream_reads_and_writes() {
 // spec: BX-1
 #[test]
 fn a_unix_stream_reads_and_writes() {
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let (ours, theirs) = UnixStream::pair(event_loop.cx()).unwrap();
     run(&event_loop, exercise(ours, theirs));
 }
@@ -75,7 +77,7 @@ fn a_unix_stream_reads_and_writes() {
 // spec: BX-1
 #[test]
 fn any_other_stream_reads_and_writes_in_a_wrapper() {
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let (ours, theirs) = UnixStream::pair(event_loop.cx()).unwrap();
     run(&event_loop, exercise(HyperIo::new(ours), HyperIo::new(theirs)));
 }
@@ -83,7 +85,7 @@ fn any_other_stream_reads_and_writes_in_a_wrapper() {
 // spec: BX-1
 #[test]
 fn reading_waits_and_is_woken() {
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let cx = event_loop.cx();
     run(&event_loop, async {
         let (mut ours, theirs) = UnixStream::pair(cx)?;
@@ -99,7 +101,7 @@ fn reading_waits_and_is_woken() {
 // spec: BX-1
 #[test]
 fn the_executor_spawns_on_the_loop() {
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let executor = HyperExecutor::new(event_loop.cx());
     let count = Rc::new(Cell::new(0));
     for executor in [executor.clone(), executor] {
@@ -115,7 +117,7 @@ fn the_executor_spawns_on_the_loop() {
 #[test]
 fn the_timer_has_the_time_of_the_loop() {
     let clock = VirtualClock::new();
-    let event_loop = EventLoop::builder().clock(&clock).build().unwrap();
+    let event_loop = common::builder().clock(&clock).build().unwrap();
     let timer = HyperTimer::new(event_loop.cx());
     assert_eq!(timer.now(), event_loop.cx().now());
     let second = Duration::from_secs(1);
@@ -143,7 +145,7 @@ fn a_sleep_of_somebody_else_is_replaced() {
         }
     }
     impl hyper::rt::Sleep for Foreign {}
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let timer = HyperTimer::new(event_loop.cx());
     let mut sleep: Pin<Box<dyn hyper::rt::Sleep>> = Box::pin(Foreign);
     timer.reset(&mut sleep, timer.now());

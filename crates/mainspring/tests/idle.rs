@@ -1,13 +1,15 @@
 //! A loop without traffic uses no processor time, also right after it was busy.
 #![cfg(target_os = "linux")]
 
+mod common;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use mainspring::{EventLoop, FastPathMode, LoopState};
+use mainspring::{FastPathMode, LoopState};
 
 /// Nanoseconds that a thread has run, as the kernel counts them.
 fn processor_time(thread: &str) -> u64 {
@@ -21,7 +23,7 @@ fn a_loop_whose_traffic_stops_uses_no_processor_time() {
     for mode in [FastPathMode::Auto, FastPathMode::Disabled] {
         let (send, receive) = channel();
         let thread = thread::spawn(move || {
-            let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+            let event_loop = common::builder().fast_path(mode).build().unwrap();
             let name = std::fs::read_link("/proc/thread-self").unwrap();
             send.send((event_loop.handle(), name.to_str().unwrap().to_owned())).unwrap();
             event_loop.run().unwrap();

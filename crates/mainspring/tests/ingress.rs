@@ -245,7 +245,7 @@ fn a_refused_task_comes_back_as_it_was(variant: Variant) {
             assert_eq!(error.reason(), Refusal::Overloaded);
             assert_eq!(Arc::strong_count(&counter), 2);
             let task = error.into_task();
-            let other = EventLoop::new().unwrap();
+            let other = common::builder().build().unwrap();
             task(other.cx());
             assert_eq!(counter.load(Ordering::SeqCst), 7 * N);
             assert_eq!(Arc::strong_count(&counter), 1);

@@ -1,6 +1,8 @@
 //! The job queues of script engines as parts of the microtask queue, and what engines need beside.
 #![cfg(not(loom))]
 
+mod common;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -77,7 +79,7 @@ fn attached(event_loop: &EventLoop) -> Rc<Engine> {
 }
 
 fn event_loop() -> EventLoop {
-    EventLoop::builder().microtask_budget(None).build().unwrap()
+    common::builder().microtask_budget(None).build().unwrap()
 }
 
 fn says(engine: &Rc<Engine>, what: &'static str) -> impl FnOnce(&Cx) + use<> {
@@ -192,7 +194,7 @@ fn jobs_count_for_the_budget_and_cannot_starve_the_loop() {
     fn forever(engine: &Engine, _: &Cx) {
         engine.job(forever);
     }
-    let event_loop = EventLoop::builder().microtask_budget(10).build().unwrap();
+    let event_loop = common::builder().microtask_budget(10).build().unwrap();
     let engine = attached(&event_loop);
     engine.job(forever);
     let same = Rc::clone(&engine);

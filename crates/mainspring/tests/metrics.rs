@@ -1489,7 +1489,7 @@ fn throughput_is_callbacks_by_time(variant: Variant) {
 #[ignore = "takes twelve seconds"]
 fn throughput_forgets_what_is_older_than_ten_seconds() {
     let _watchdog = watchdog("throughput_forgets_what_is_older_than_ten_seconds");
-    let event_loop = EventLoop::builder().metrics(true).build().unwrap();
+    let event_loop = common::builder().metrics(true).build().unwrap();
     for _ in 0..1_000 {
         event_loop.cx().submit(|_| ()).unwrap();
     }

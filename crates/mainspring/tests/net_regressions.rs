@@ -239,7 +239,7 @@ fn flushing_does_not_wait_for_room() {
     use futures_io::AsyncWrite;
     use std::pin::Pin;
 
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let (ours, _theirs) = unix::UnixStream::pair().unwrap();
     let mut ours = mainspring::AsyncFd::new(event_loop.cx(), ours).unwrap();
     let (_, waker) = CountingWaker::new();

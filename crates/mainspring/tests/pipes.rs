@@ -466,7 +466,7 @@ fn write_to_nobody(cx: &Cx, event_loop: &EventLoop) {
 fn the_process() {
     let Ok(scenario) = std::env::var(KEY) else { return };
     let _watchdog = common::watchdog("the_process");
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let cx = event_loop.cx();
     match &*scenario {
         "default" => {
@@ -532,7 +532,6 @@ mod traits {
     use std::pin::Pin;
 
     use futures_io::{AsyncRead, AsyncWrite};
-    use mainspring::EventLoop;
     use mainspring::net::pipe;
 
     use crate::awaiting::run;
@@ -540,7 +539,7 @@ mod traits {
     // spec: BX-1
     #[test]
     fn both_ends_have_the_traits_of_futures_io() {
-        let event_loop = EventLoop::new().unwrap();
+        let event_loop = crate::common::builder().build().unwrap();
         let (mut sender, mut receiver) = pipe::pair(event_loop.cx()).unwrap();
         let written = poll_fn(|context| Pin::new(&mut sender).poll_write(context, b"hello"));
         assert_eq!(run(&event_loop, written), 5);

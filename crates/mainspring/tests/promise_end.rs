@@ -549,7 +549,7 @@ fn waiters_and_channels_are_told_of_the_end() {
 #[test]
 fn nobody_hangs_when_threads_use_promises_while_the_loop_ends() {
     for round in 0..ROUNDS {
-        let event_loop = EventLoop::new().unwrap();
+        let event_loop = common::builder().build().unwrap();
         let handle = event_loop.handle();
         let running = Arc::new(AtomicUsize::new(0));
         let threads: Vec<_> = (0..3)
@@ -628,7 +628,7 @@ fn busy(kind: u32, handle: &Handle, running: &AtomicUsize) {
 // spec: RG-4, F-28
 #[test]
 fn a_wait_that_begins_after_the_end_returns_at_once() {
-    let handle = EventLoop::new().unwrap().handle();
+    let handle = common::builder().build().unwrap().handle();
     let (promise, _resolver) = Promise::<i32>::with_resolvers(&handle);
     let result = thread::spawn(move || promise.wait(Duration::ZERO)).join().unwrap();
     assert!(matches!(result, Err(WaitError::Rejected(_))), "{result:?}");

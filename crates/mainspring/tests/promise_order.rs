@@ -353,7 +353,7 @@ flavours! {
         let world = World::new(seed);
         let state = world.state();
         let (unhandled, handled) = (world.state(), world.state());
-        let event_loop = mainspring::EventLoop::builder()
+        let event_loop = common::builder()
             .microtask_budget(None)
             .panic_policy(mainspring::PanicPolicy::Propagate)
             .on_unhandled_rejection(move |_, rejection| {

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use common::wakers::CountingWaker;
 use common::{OnDrop, SharedLog, Tracker, must_return, panic_of, wait_until};
 use mainspring::{
-    Cx, Deadline, Diagnostic, EventLoop, LocalPromise, LoopState, Panicked, Promise, PromiseState,
-    Shutdown, WaitError,
+    Cx, Deadline, Diagnostic, LocalPromise, LoopState, Panicked, Promise, PromiseState, Shutdown,
+    WaitError,
 };
 use promising::{Bench, Oops, PATIENCE, describe, poll};
 
@@ -77,7 +77,7 @@ flavours! {
     fn a_hook_that_leaves_rejections_does_not_starve_timers() {
         let calls = Rc::new(Cell::new(0));
         let count = Rc::clone(&calls);
-        let event_loop = EventLoop::builder()
+        let event_loop = common::builder()
             .on_unhandled_rejection(move |cx, _| {
                 count.set(count.get() + 1);
                 if count.get() < FOR_EVER {
@@ -100,7 +100,7 @@ flavours! {
         let calls = Rc::new(Cell::new(0));
         let asked = Rc::new(Cell::new(0));
         let (count, stop) = (Rc::clone(&calls), Rc::clone(&asked));
-        let event_loop = EventLoop::builder()
+        let event_loop = common::builder()
             .on_unhandled_rejection(move |cx, _| {
                 count.set(count.get() + 1);
                 // The shutdown that follows runs everything there is.

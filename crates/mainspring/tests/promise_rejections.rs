@@ -12,9 +12,7 @@ use std::time::Duration;
 
 use common::wakers::CountingWaker;
 use common::{Kind, SharedLog, panic_of};
-use mainspring::{
-    Cx, Error, EventLoop, LocalPromise, PanicPolicy, Promise, PromiseId, PromiseState,
-};
+use mainspring::{Cx, Error, LocalPromise, PanicPolicy, Promise, PromiseId, PromiseState};
 use promising::{Bench, Oops, PATIENCE, describe, poll};
 
 /// Notes a text among the reports.
@@ -333,7 +331,7 @@ flavours! {
     #[test]
     fn without_hooks_nothing_happens() {
         for policy in [PanicPolicy::Isolate, PanicPolicy::Propagate] {
-            let bench = Bench::of(EventLoop::builder().panic_policy(policy).build().unwrap());
+            let bench = Bench::of(common::builder().panic_policy(policy).build().unwrap());
             let promise = P::<i32>::reject(&at(bench.cx()), Oops(1));
             bench.settle();
             let outcome = outcome(&promise);
@@ -349,7 +347,7 @@ flavours! {
         let log = SharedLog::new();
         let (told, uncaught, handled) = (log.clone(), log.clone(), log.clone());
         let bench = Bench::of(
-            EventLoop::builder()
+            common::builder()
                 .on_unhandled_rejection(move |_, rejection| {
                     let text = describe(rejection.reason().as_error());
                     told.push(text.clone());
@@ -386,7 +384,7 @@ flavours! {
         let log = SharedLog::new();
         let told = log.clone();
         let bench = Bench::of(
-            EventLoop::builder()
+            common::builder()
                 .panic_policy(PanicPolicy::Propagate)
                 .on_unhandled_rejection(move |_, rejection| {
                     told.push(describe(rejection.reason().as_error()));
@@ -414,7 +412,7 @@ flavours! {
         let promise = Rc::new(Cell::new(None::<P<i32>>));
         let reported = Rc::clone(&promise);
         let bench = Bench::of(
-            EventLoop::builder()
+            common::builder()
                 .on_unhandled_rejection(move |cx, rejection| {
                     let text = describe(rejection.reason().as_error());
                     told.push(text.clone());
@@ -502,7 +500,7 @@ flavours! {
         let reason = Reason::new(Oops(1));
         let (same, expected) = (Rc::clone(&seen), mainspring::LocalRejection::from(reason.clone()));
         let bench = Bench::of(
-            EventLoop::builder()
+            common::builder()
                 .on_unhandled_rejection(move |_, rejection| {
                     assert_eq!(rejection.reason().downcast_ref(), Some(&Oops(1)));
                     same.set(rejection.reason().ptr_eq(&expected));
@@ -563,7 +561,7 @@ fn a_late_handler_of_another_thread_is_reported_once_on_the_thread_of_the_loop()
     let log = SharedLog::new();
     let (reported, handled) = (log.clone(), log.clone());
     let bench = Bench::of(
-        EventLoop::builder()
+        common::builder()
             .on_unhandled_rejection(move |_, _| reported.push(thread::current().id() == home))
             .on_rejection_handled(move |_, _| handled.push(thread::current().id() == home))
             .build()

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use common::wakers::CountingWaker;
 use common::{SharedLog, Tracker, Variant, turn_until_quiet, wait_until, wait_until_sleeping};
 use mainspring::{
-    Deadline, Error, EventLoop, Handle, LocalPromise, LoopState, Promise, PromiseState, Rejection,
-    Resolver, WaitError,
+    Deadline, Error, Handle, LocalPromise, LoopState, Promise, PromiseState, Rejection, Resolver,
+    WaitError,
 };
 use promising::{Bench, Counted, Oops, PATIENCE, block_on, describe, poll};
 
@@ -463,7 +463,7 @@ fn waiting_is_refused_on_the_thread_of_the_loop() {
     // The thread of another loop may wait.
     let promise = promise.clone();
     let waited = thread::spawn(move || {
-        let other = EventLoop::new().unwrap();
+        let other = common::builder().build().unwrap();
         let log = SharedLog::new();
         let notes = log.clone();
         other.cx().submit(move |_| notes.push(promise.wait(PATIENCE).unwrap())).unwrap();
@@ -613,7 +613,7 @@ fn a_waker_may_use_the_promise_that_wakes_it() {
 #[test]
 fn values_and_closures_are_dropped_once_whoever_drops_the_last_handle() {
     let tracker = Tracker::new();
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let handle: Handle = event_loop.handle();
     let workers: Vec<_> = (0..3)
         .map(|who| {

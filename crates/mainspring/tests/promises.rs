@@ -12,8 +12,8 @@ use std::thread;
 
 use common::{SharedLog, Token, Tracker, panic_of, turn_until_quiet};
 use mainspring::{
-    Cx, Diagnostic, Error, EventLoop, Handle, LocalPromise, LocalRejection, LocalResolver,
-    PanicPolicy, Panicked, Promise, PromiseState, Rejection, Resolver,
+    Cx, Diagnostic, Error, Handle, LocalPromise, LocalRejection, LocalResolver, PanicPolicy,
+    Panicked, Promise, PromiseState, Rejection, Resolver,
 };
 use promising::{Bench, Counted, Oops, on_a_small_stack};
 
@@ -1024,7 +1024,7 @@ fn a_shared_promise_becomes_local_and_the_reverse() {
 #[test]
 fn a_promise_of_another_loop_can_be_adopted() {
     let one = Bench::new();
-    let other = EventLoop::new().unwrap();
+    let other = common::builder().build().unwrap();
     let (inner, resolver) = Promise::with_resolvers(&other.handle());
     let (outer, outer_resolver) = Promise::with_resolvers(&one.handle());
     assert!(outer_resolver.adopt(&inner));

@@ -194,7 +194,7 @@ fn it_can_be_called_from_everywhere(variant: Variant) {
     assert_ne!(outer, inner);
     // A worker that has a loop of its own.
     let promise = handle.promisify(&never(), |_| {
-        let event_loop = EventLoop::new()?;
+        let event_loop = common::builder().build()?;
         let sum = Rc::new(Cell::new(0));
         for i in 0..10 {
             let sum = Rc::clone(&sum);
@@ -808,7 +808,7 @@ fn a_signal_without_a_controller_lets_the_function_end() {
 #[test]
 fn a_timeout_and_a_signal_that_depends_on_others_abort_it() {
     let clock = VirtualClock::new();
-    let bench = Bench::of(EventLoop::builder().clock(&clock).build().unwrap());
+    let bench = Bench::of(common::builder().clock(&clock).build().unwrap());
     let handle = bench.handle();
     bench.settle();
     let second = Duration::from_secs(1);
@@ -1051,7 +1051,7 @@ fn workers_are_reused_and_leave_when_they_are_idle() {
 // spec: PF-4
 #[test]
 fn no_workers_at_all_is_an_invalid_option() {
-    match EventLoop::builder().max_workers(0).build() {
+    match common::builder().max_workers(0).build() {
         Err(Error::InvalidOption { option: "max_workers", .. }) => {}
         other => panic!("{:?}", other.map(drop)),
     }
@@ -1232,7 +1232,7 @@ fn a_close_does_not_wait_for_a_worker(variant: Variant) {
 #[test]
 fn a_loop_that_was_never_driven_ends_without_its_workers() {
     for end in ["shutdown", "shutdown elsewhere", "close", "close elsewhere"] {
-        let event_loop = EventLoop::builder().max_workers(1).build().unwrap();
+        let event_loop = common::builder().max_workers(1).build().unwrap();
         let handle = event_loop.handle();
         let stuck = Stuck::new(&handle, &never());
         let inner = handle.clone();
@@ -1488,7 +1488,7 @@ fn a_shutdown_waits_for_a_function_that_was_aborted_and_an_abort_does_not_end_it
 fn after_the_end_a_call_is_refused_and_the_function_dropped() {
     for has_pool in [false, true] {
         for how in ["shutdown", "close undriven", "drop"] {
-            let event_loop = EventLoop::new().unwrap();
+            let event_loop = common::builder().build().unwrap();
             let (handle, cx) = (event_loop.handle(), event_loop.cx().clone());
             if has_pool {
                 drop(event_loop.cx().promisify(&never(), |_| fine(())));
@@ -1535,7 +1535,7 @@ fn after_the_end_a_call_is_refused_and_the_function_dropped() {
 // spec: PF-5, PF-3
 #[test]
 fn an_abort_after_the_end_changes_nothing() {
-    let event_loop = EventLoop::builder().max_workers(1).build().unwrap();
+    let event_loop = common::builder().max_workers(1).build().unwrap();
     let controller = AbortController::new();
     let stuck = Stuck::new(&event_loop.handle(), &controller.signal());
     event_loop.cx().submit(|cx| cx.close()).unwrap();
@@ -1550,7 +1550,7 @@ fn an_abort_after_the_end_changes_nothing() {
 fn an_abort_can_be_the_last_that_is_done_before_the_end() {
     // The rejection is on its way when the loop ends.
     for is_forced in [false, true] {
-        let event_loop = EventLoop::new().unwrap();
+        let event_loop = common::builder().build().unwrap();
         event_loop.turn(Duration::ZERO).unwrap();
         let (gate, controller) = (Gate::new(), AbortController::new());
         let promise = blocked(&event_loop.handle(), &controller.signal(), &gate);
@@ -1575,7 +1575,7 @@ fn an_abort_can_be_the_last_that_is_done_before_the_end() {
 #[test]
 fn what_a_dropped_function_has_captured_can_use_the_loop_in_its_destructor() {
     for is_driven in [false, true] {
-        let event_loop = EventLoop::builder().max_workers(1).build().unwrap();
+        let event_loop = common::builder().max_workers(1).build().unwrap();
         let handle = event_loop.handle();
         let gate = Gate::new();
         drop(blocked(&handle, &never(), &gate));
@@ -1614,7 +1614,7 @@ fn a_worker_that_ends_another_loop_is_still_known_as_a_worker_of_its_own() {
     bench.turn(Duration::ZERO).unwrap();
     let handle = bench.handle();
     let promise = handle.clone().promisify(&never(), move |_| {
-        let other = EventLoop::builder().max_workers(1).build().unwrap();
+        let other = common::builder().max_workers(1).build().unwrap();
         let gate = Gate::new();
         drop(blocked(&other.handle(), &never(), &gate));
         drop(other.cx().promisify(&never(), |_| fine(())));
@@ -1697,7 +1697,7 @@ fn all_of_ten_thousand_calls_from_four_threads_settle_once() {
 #[test]
 fn calls_that_race_with_the_end_of_the_loop_are_run_or_refused() {
     for round in 0..150_u64 {
-        let event_loop = EventLoop::builder().max_workers(2).build().unwrap();
+        let event_loop = common::builder().max_workers(2).build().unwrap();
         let handle = event_loop.handle();
         let tracker = Tracker::new();
         let calls = Arc::new(AtomicUsize::new(0));
@@ -1798,7 +1798,7 @@ fn a_value_that_one_handler_asks_for_is_not_cloned() {
 // spec: PF-5, SD-2
 #[test]
 fn the_number_of_what_is_left_is_that_of_the_functions() {
-    let event_loop = EventLoop::builder().max_workers(1).build().unwrap();
+    let event_loop = common::builder().max_workers(1).build().unwrap();
     let handle = event_loop.handle();
     // Four functions; what waits for their promises is queued by the end itself.
     let stuck = Stuck::new(&handle, &never());
@@ -1858,7 +1858,7 @@ fn a_signal_that_lives_long_does_not_remember_what_is_done() {
     alone("a_signal_that_lives_long_does_not_remember_what_is_done", || {
         const MANY: usize = if cfg!(debug_assertions) { 200_000 } else { 1_000_000 };
         const AT_ONCE: usize = 1_000;
-        let event_loop = EventLoop::builder().max_workers(2).build().unwrap();
+        let event_loop = common::builder().max_workers(2).build().unwrap();
         let controller = AbortController::new();
         let signal = controller.signal();
         let depends = AbortSignal::any([&signal, &AbortController::new().signal()]);
@@ -1902,7 +1902,7 @@ fn two_hundred_loops_leave_neither_threads_nor_memory() {
         let tracker = Tracker::new();
         let live = |life: usize| {
             let gate = Gate::new();
-            let event_loop = EventLoop::builder().max_workers(3).build().unwrap();
+            let event_loop = common::builder().max_workers(3).build().unwrap();
             let controller = AbortController::new();
             let mut promises = vec![];
             for i in 0..10 {

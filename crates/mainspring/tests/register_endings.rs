@@ -19,7 +19,7 @@ use common::timers::elsewhere;
 use common::{Tracker, Variant, wait_until};
 use fds::{Number, Strangers, flush, is_orphaned, pair, readable, witness};
 use mainspring::{
-    Cx, Deadline, Error, EventLoop, FastPathMode, Handle, Interest, LoopState, Readiness, Shutdown,
+    Cx, Deadline, Error, FastPathMode, Handle, Interest, LoopState, Readiness, Shutdown,
 };
 
 suite! {
@@ -310,7 +310,7 @@ fn alone(scenario: &str) {
 fn life(mode: FastPathMode, round: usize) -> Handle {
     let (sender, receiver) = mpsc::channel();
     let thread = thread::spawn(move || {
-        let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+        let event_loop = common::builder().fast_path(mode).build().unwrap();
         sender.send(event_loop.handle()).unwrap();
         event_loop.run()
     });

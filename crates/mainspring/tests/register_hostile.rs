@@ -23,7 +23,7 @@ use std::time::Duration;
 use common::timers::tick;
 use common::{Tracker, wait_until, wait_until_sleeping};
 use fds::{drain, has_no_trace, is_orphaned, pair, readable};
-use mainspring::{Cx, Error, EventLoop, FastPathMode, Handle, Interest, LoopState, Readiness};
+use mainspring::{Cx, Error, FastPathMode, Handle, Interest, LoopState, Readiness};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const KEY: &str = "MAINSPRING_REGISTER_HOSTILE";
@@ -99,7 +99,7 @@ fn exhausted(mode: FastPathMode) {
         let before = open_descriptors();
         if mode == FastPathMode::Disabled {
             // All that is needed is opened at the beginning.
-            let build = || EventLoop::builder().fast_path(mode).build();
+            let build = || common::builder().fast_path(mode).build();
             match with_descriptors_left(left, build) {
                 Err(error) => {
                     assert_exhausted(&error);
@@ -115,7 +115,7 @@ fn exhausted(mode: FastPathMode) {
             }
             continue;
         }
-        let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+        let event_loop = common::builder().fast_path(mode).build().unwrap();
         let handle = event_loop.handle();
         let register = || {
             let result = handle.set_fast_path(FastPathMode::Disabled);
@@ -165,7 +165,7 @@ fn broken(mode: FastPathMode) {
     let errors = Rc::new(RefCell::new(Vec::new()));
     let (noted, tracker) = (Rc::clone(&errors), Tracker::new());
     let from_hook = tracker.clone();
-    let event_loop = EventLoop::builder()
+    let event_loop = common::builder()
         .fast_path(mode)
         .on_error(move |cx, error| {
             noted.borrow_mut().push(error.to_string());
@@ -199,7 +199,7 @@ fn broken(mode: FastPathMode) {
 fn broken_asleep(mode: FastPathMode) {
     let (sender, receiver) = mpsc::channel();
     let thread = thread::spawn(move || {
-        let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+        let event_loop = common::builder().fast_path(mode).build().unwrap();
         sender.send(event_loop.handle()).unwrap();
         event_loop.run()
     });
@@ -240,7 +240,7 @@ fn interrupted(mode: FastPathMode) {
     let counted = Arc::clone(&errors);
     let (sender, receiver) = mpsc::channel();
     let thread = thread::spawn(move || {
-        let event_loop = EventLoop::builder()
+        let event_loop = common::builder()
             .fast_path(mode)
             .max_spin(Duration::ZERO)
             .on_error(move |_, _| _ = counted.fetch_add(1, Ordering::SeqCst))

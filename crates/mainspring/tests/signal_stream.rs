@@ -78,7 +78,7 @@ fn the_process() {
     let _watchdog = common::watchdog("the_process");
     let (name, mode) = scenario.split_once(' ').unwrap();
     let mode = if mode == "auto" { FastPathMode::Auto } else { FastPathMode::Disabled };
-    let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+    let event_loop = common::builder().fast_path(mode).build().unwrap();
     let (_, run) = SCENARIOS.iter().find(|(known, _)| *known == name).unwrap();
     run(&event_loop);
     println!("scenario done");
@@ -256,7 +256,7 @@ mod scenario {
     }
 
     pub(super) fn the_end_of_the_loop_is_told(event_loop: &EventLoop) {
-        let other = EventLoop::new().unwrap();
+        let other = common::builder().build().unwrap();
         let signals = AsyncSignals::new(event_loop.cx(), [libc::SIGUSR1]).unwrap();
         event_loop.cx().close();
         let _ = event_loop.run();

@@ -1,13 +1,15 @@
 //! Signals end a loop. Each test starts a process of its own, because signals are for a whole process.
 #![cfg(target_os = "linux")]
 
+mod common;
+
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use mainspring::{Cx, EventLoop, LoopState};
+use mainspring::{Cx, LoopState};
 use rustix::process::{Pid, Signal, kill_process};
 
 const KEY: &str = "MAINSPRING_SIGNALS";
@@ -56,7 +58,7 @@ fn for_ever(cx: &Cx) {
 #[test]
 fn the_process() {
     let Ok(scenario) = std::env::var(KEY) else { return };
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let handle = event_loop.handle();
     let guard = handle.shutdown_on_signals(Duration::from_secs(3600)).unwrap();
     match scenario.as_str() {

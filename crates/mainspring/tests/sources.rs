@@ -295,7 +295,7 @@ fn the_process() {
     let _watchdog = common::watchdog("the_process");
     let (scenario, mode) = scenario.split_once(' ').unwrap();
     let mode = if mode == "Auto" { FastPathMode::Auto } else { FastPathMode::Disabled };
-    let event_loop = EventLoop::builder()
+    let event_loop = common::builder()
         .fast_path(mode)
         .panic_policy(mainspring::PanicPolicy::Propagate)
         .build()

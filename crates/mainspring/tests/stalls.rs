@@ -17,9 +17,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{
-    Hook, Kind, Variant, must_return, panic_of, wait_until, wait_until_sleeping, watchdog,
-};
+use common::{Hook, Kind, Variant, must_return, panic_of, wait_until, wait_until_sleeping};
 use mainspring::{
     Builder, Cx, Deadline, Error, EventLoop, Handle, Interest, LoopGroup, PanicPolicy, Phase,
     Stall, VirtualClock, Watch,
@@ -990,11 +988,12 @@ fn the_watchdog_ends_with_its_loop() {
         assert!(output.status.success(), "{text}");
         return;
     }
-    let _watchdog = watchdog("the_watchdog_ends_with_its_loop");
+    // The first one has a watchdog started.
+    drop(common::builder());
     let before = threads();
     {
         // Not without a threshold.
-        let _plain = EventLoop::builder().metrics(true).on_stall(|_| ()).build().unwrap();
+        let _plain = common::builder().metrics(true).on_stall(|_| ()).build().unwrap();
         assert_eq!(threads(), before);
     }
     let ends: [fn(EventLoop); 6] = [
@@ -1020,7 +1019,7 @@ fn the_watchdog_ends_with_its_loop() {
         },
     ];
     for end in ends {
-        let (builder, blocker) = watched(EventLoop::builder());
+        let (builder, blocker) = watched(common::builder());
         let event_loop = builder.build().unwrap();
         assert_eq!(threads(), before + 1);
         event_loop.cx().submit(blocker.callback()).unwrap();
@@ -1029,7 +1028,7 @@ fn the_watchdog_ends_with_its_loop() {
         wait_until(|| threads() == before);
     }
     // A loop that is ended by a handle, and not dropped, is over as well.
-    let event_loop = EventLoop::builder().stall_threshold(THRESHOLD).build().unwrap();
+    let event_loop = common::builder().stall_threshold(THRESHOLD).build().unwrap();
     event_loop.cx().submit(|cx| cx.shutdown()).unwrap();
     event_loop.run().unwrap();
     drop(event_loop);
@@ -1037,7 +1036,7 @@ fn the_watchdog_ends_with_its_loop() {
     // Many of them leave nothing.
     for _ in 0..200 {
         let event_loop =
-            EventLoop::builder().stall_threshold(Duration::from_secs(60)).build().unwrap();
+            common::builder().stall_threshold(Duration::from_secs(60)).build().unwrap();
         event_loop.cx().submit(|_| ()).unwrap();
         event_loop.run_until_idle().unwrap();
     }

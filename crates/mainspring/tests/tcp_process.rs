@@ -3,6 +3,8 @@
 //! Each test starts this file again, with a scenario named in the environment.
 #![cfg(all(target_os = "linux", not(loom)))]
 
+mod common;
+
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::net;
@@ -13,7 +15,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use mainspring::net::{TcpListener, TcpStream};
-use mainspring::{Cx, EventLoop, VirtualClock};
+use mainspring::{Cx, VirtualClock};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use tracing::span;
 
@@ -102,7 +104,7 @@ fn no_descriptors() {
     tracing::subscriber::set_global_default(Warnings).unwrap();
     setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: Some(64) }).unwrap();
     let clock = VirtualClock::new();
-    let event_loop = EventLoop::builder().clock(&clock).build().unwrap();
+    let event_loop = common::builder().clock(&clock).build().unwrap();
     let cx = event_loop.cx();
     let listener = event_loop.block_on(TcpListener::bind(cx, "127.0.0.1:0")).unwrap().unwrap();
     let address = listener.local_addr().unwrap();
@@ -156,7 +158,7 @@ fn no_descriptors() {
 fn no_signal() {
     // SAFETY: no other thread uses signals.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    let event_loop = EventLoop::new().unwrap();
+    let event_loop = common::builder().build().unwrap();
     let cx = event_loop.cx();
     let (ours, theirs) = half_pair(cx);
     drop(theirs);

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{Kind, Tracker, Variant, must_return, wait_until, wait_until_sleeping};
-use mainspring::{Cx, Deadline, Error, EventLoop, FastPathMode, Handle, LoopState, Shutdown};
+use mainspring::{Cx, Deadline, Error, FastPathMode, Handle, LoopState, Shutdown};
 
 suite![
     a_loop_with_nothing_to_do_sleeps,
@@ -532,7 +532,7 @@ fn wakes_that_race_the_end_write_to_no_other_descriptor(variant: Variant) {
 fn the_mode_is_as_it_was_set() {
     assert_eq!(FastPathMode::default(), FastPathMode::Auto);
     for mode in MODES {
-        let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
+        let event_loop = common::builder().fast_path(mode).build().unwrap();
         assert_eq!(event_loop.handle().fast_path(), mode);
         let (handle, tracker) = (event_loop.handle(), Tracker::new());
         let sent = tracker.clone();

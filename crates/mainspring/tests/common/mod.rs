@@ -1,22 +1,44 @@
 //! The harness: variants of the loop, a watchdog, and small helpers.
 
 // Each test file compiles its own copy, and none uses everything.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, unused_imports)]
 
+pub mod census;
+pub mod hangs;
 pub mod timers;
 pub mod wakers;
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mainspring::{Builder, Cx, EventLoop, Handle, LoopState};
+pub use hangs::{Watchdog, watchdog};
+use mainspring::{Builder, Cx, EventLoop, Handle, LoopState, Profile};
+
+// spec: SF-10
+/// The profile that the suite is run under: the default one, or what `MAINSPRING_TEST_PROFILE=safety` asks for.
+pub fn profile() -> Profile {
+    match std::env::var("MAINSPRING_TEST_PROFILE") {
+        Ok(name) if name == "safety" => Profile::MaximumSafety,
+        Ok(name) => panic!("MAINSPRING_TEST_PROFILE is `{name}`, and can only be `safety`"),
+        Err(_) => Profile::Performance,
+    }
+}
+
+/// The options of a loop under the profile that the suite is run under.
+pub fn builder() -> Builder {
+    hangs::watch_this_test();
+    let profile = profile();
+    if profile == Profile::MaximumSafety {
+        census::expect_nothing_at_the_end();
+    }
+    EventLoop::builder().profile(profile)
+}
 
 /// A configuration of the loop under which the whole suite must hold.
 #[derive(Clone, Copy)]
@@ -32,7 +54,7 @@ impl Variant {
 
     /// The options of this variant, for more to be set.
     pub fn builder(self) -> Builder {
-        (self.configure)(EventLoop::builder())
+        (self.configure)(builder())
     }
 
     /// A loop with the options of this variant.
@@ -95,33 +117,6 @@ macro_rules! suite {
     };
 }
 
-/// Ends the process, with the test's name, if the guard lives for longer than a minute.
-pub fn watchdog(test: &'static str) -> Watchdog {
-    let done = Arc::new((Mutex::new(false), Condvar::new()));
-    let watched = Arc::clone(&done);
-    thread::spawn(move || {
-        let (flag, changed) = &*watched;
-        let guard = flag.lock().unwrap();
-        let waited = changed.wait_timeout_while(guard, Duration::from_secs(60), |done| !*done);
-        if waited.unwrap().1.timed_out() {
-            // Not by `eprintln`, which the test harness captures.
-            let _ = writeln!(std::io::stderr(), "the test `{test}` hangs");
-            std::process::abort();
-        }
-    });
-    Watchdog(done)
-}
-
-/// See [`watchdog`].
-pub struct Watchdog(Arc<(Mutex<bool>, Condvar)>);
-
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        *self.0.0.lock().unwrap() = true;
-        self.0.1.notify_all();
-    }
-}
-
 /// Runs `f` on a thread of its own, and fails the test instead of hanging with it.
 #[track_caller]
 pub fn must_return<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
@@ -133,7 +128,10 @@ pub fn must_return<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) ->
     match receiver.recv_timeout(Duration::from_secs(20)) {
         Ok(Ok(value)) => value,
         Ok(Err(payload)) => std::panic::resume_unwind(payload),
-        Err(_) => panic!("this never returns"),
+        Err(_) => {
+            hangs::print_phases();
+            panic!("this never returns");
+        }
     }
 }
 

@@ -167,7 +167,7 @@ impl Bench {
             (SharedLog::new(), SharedLog::new(), SharedLog::<PromiseId>::new());
         let (log, ids) = (reports.clone(), unhandled.clone());
         let builder =
-            configure(EventLoop::builder()).on_unhandled_rejection(move |_, rejection| {
+            configure(crate::common::builder()).on_unhandled_rejection(move |_, rejection| {
                 ids.push(rejection.id());
                 log.push(format!("unhandled {}", describe(rejection.reason().as_error())));
             });

@@ -1,4 +1,4 @@
-//! What it costs to observe a loop, and what it costs not to. See `bench/observe/run`.
+//! What it costs to observe a loop or to check it, and what it costs not to. See `bench/observe/run`.
 
 use std::process::ExitCode;
 
@@ -6,6 +6,7 @@ use std::process::ExitCode;
 mod apart;
 #[cfg(feature = "metrics")]
 mod pages;
+mod profile;
 #[cfg(feature = "metrics")]
 mod throughput;
 mod ticks;
@@ -24,8 +25,14 @@ fn main() -> ExitCode {
             (Ok(tasks), Ok(repetitions)) => throughput::run(tasks, repetitions),
             _ => ExitCode::FAILURE,
         },
+        ["profile", tasks, repetitions] => match (tasks.parse(), repetitions.parse()) {
+            (Ok(tasks), Ok(repetitions)) => profile::run(tasks, repetitions),
+            _ => ExitCode::FAILURE,
+        },
         _ => {
-            eprintln!("usage: ticks COUNT | apart BLOCKS | throughput TASKS REPETITIONS");
+            eprintln!(
+                "usage: ticks COUNT | apart BLOCKS | throughput TASKS REPETITIONS | profile TASKS REPETITIONS"
+            );
             ExitCode::FAILURE
         }
     }

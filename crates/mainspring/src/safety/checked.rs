@@ -41,7 +41,7 @@ impl<'a> Checked<'a> {
     ) {
         drop(ledger);
         if let Err(cause) = checked
-            && !self.safety.is_violated()
+            && self.safety.may_violate()
         {
             let phase = Some(local.phase.get());
             self.safety.violate(Broken { operation: "take a task", phase, task, cause });
@@ -62,7 +62,7 @@ impl Decision for Locked<'_> {
         let forgotten = if found || ledger.is_over { None } else { ledger.forgotten() };
         drop(ledger);
         if let Some(task) = forgotten
-            && !safety.is_violated()
+            && safety.may_violate()
         {
             let cause = format!("the loop is about to sleep, and task {task} waits");
             safety.violate(Broken { operation: "sleep", phase: None, task: Some(task), cause });
@@ -150,7 +150,7 @@ impl<'a> Observe for Checked<'a> {
         let id = task.origin().task;
         let begun = self.safety.lock().begin(id);
         if let Err(cause) = begun
-            && !self.safety.is_violated()
+            && self.safety.may_violate()
         {
             let phase = Some(Phase::Timers);
             self.safety.violate(Broken { operation: "take a timer", phase, task: Some(id), cause });
@@ -206,7 +206,7 @@ impl Checked<'_> {
     /// The table of descriptors, before and after a callback of one.
     fn check_table(self, cx: &Cx) {
         if let Some(cause) = cx.0.shared.io.defect()
-            && !self.safety.is_violated()
+            && self.safety.may_violate()
         {
             let phase = Some(Phase::Io);
             let operation = "run a callback of a descriptor";

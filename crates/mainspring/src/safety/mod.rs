@@ -23,8 +23,8 @@
 //!
 //! # What becomes of a violation
 //!
-//! It is told, and the thread that found it panics, whatever the panic policy says. After that nothing is checked any more,
-//! so that the loop can be dropped.
+//! It is told, and the thread that found it panics, whatever the panic policy says. After that, and while a thread
+//! unwinds, nothing is checked, so that the loop can be dropped.
 
 mod audit;
 mod checked;
@@ -170,6 +170,12 @@ impl Safety {
         self.is_violated.load(Ordering::Relaxed)
     }
 
+    /// Whether an invariant that is broken would be reported: not after another one, nor on the way of a panic, which must not
+    /// become two.
+    fn may_violate(&self) -> bool {
+        !self.is_violated() && !std::thread::panicking()
+    }
+
     /// An invariant of the loop is broken. To be called without the mutex.
     #[cold]
     #[track_caller]
@@ -220,7 +226,7 @@ impl Safety {
     pub(crate) fn released(&self) {
         let (tasks, promises) =
             (self.lock().oldest(|_| true), self.promises.load(Ordering::Relaxed));
-        if self.is_violated() || tasks.is_none() && promises == 0 {
+        if !self.may_violate() || tasks.is_none() && promises == 0 {
             return;
         }
         let cause = match tasks {

@@ -188,7 +188,7 @@ impl Safety {
             (begun, is_news.then(|| event(false)))
         });
         if let Err(cause) = begun
-            && !self.is_violated()
+            && self.may_violate()
         {
             let operation = "shut down";
             self.violate(Broken { operation, phase, task: None, cause });

@@ -36,7 +36,7 @@ impl Safety {
         }
         drop(ledger);
         if let Err(cause) = checked
-            && !self.is_violated()
+            && self.may_violate()
         {
             let phase = local.driven.get().then(|| local.phase.get());
             self.violate(Broken { operation: submitting(queue), phase, task: Some(id), cause });
@@ -67,7 +67,7 @@ impl Safety {
         }
         drop(ledger);
         if let Err(cause) = checked
-            && !self.is_violated()
+            && self.may_violate()
         {
             self.violate(Broken { operation: submitting(queue), phase: None, task: id, cause });
         }
@@ -76,7 +76,7 @@ impl Safety {
 
     /// A signal was claimed, by a thread that has made work visible.
     pub(crate) fn signalled(&self, is_sent: bool) {
-        if !is_sent && !self.is_violated() {
+        if !is_sent && self.may_violate() {
             let task = self.lock().oldest(|queue| queue.is_some());
             let cause = "a signal was claimed, and not sent: the loop would sleep on".to_owned();
             self.violate(Broken { operation: "wake the loop", phase: None, task, cause });
@@ -87,7 +87,7 @@ impl Safety {
     pub(crate) fn list(&self, is_listed: bool, id: PromiseId) {
         #[cfg(test)]
         let is_listed = is_listed || strikes(Defect::ListTwice);
-        if is_listed && !self.is_violated() {
+        if is_listed && self.may_violate() {
             let (operation, phase) = ("list a promise", self.phase());
             let task = self.lock().executing();
             let cause = format!("promise {id} is listed already");

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, JoinHandle};
 
 use super::defect::{Defect, put_in};
-use super::{FaultKind, Safety};
+use super::{Fault, FaultKind, Safety};
 use crate::state::StateWord;
-use crate::{EventLoop, LocalPromise, LoopState, Profile};
+use crate::{Builder, Error, EventLoop, FastPathMode, Handle, LocalPromise, LoopState, Profile};
 
 /// What was reported.
 type Reports = Arc<Mutex<Vec<(FaultKind, String)>>>;
@@ -91,29 +92,46 @@ fn a_task_that_would_run_twice_is_reported() {
     assert_eq!(Rc::strong_count(&runs), 1, "what it captured is dropped once");
 }
 
+/// A loop that sleeps on a thread of its own.
+fn asleep(
+    profile: Profile,
+    mode: FastPathMode,
+    configure: impl FnOnce(Builder) -> Builder + Send + 'static,
+) -> (Handle, JoinHandle<Result<(), Error>>) {
+    let (sender, receiver) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        let builder = EventLoop::builder().profile(profile).fast_path(mode);
+        let event_loop = configure(builder).build().unwrap();
+        sender.send(event_loop.handle()).unwrap();
+        event_loop.run()
+    });
+    let handle = receiver.recv().unwrap();
+    while handle.state() != LoopState::Sleeping {
+        thread::yield_now();
+    }
+    (handle, thread)
+}
+
+/// Has a signal sent that was claimed and not sent, and ends the loop.
+fn make_up(handle: &Handle, thread: JoinHandle<Result<(), Error>>) {
+    handle.0.sleep.state.withdraw_signal();
+    handle.close();
+    thread.join().unwrap().unwrap();
+}
+
+const MODES: [FastPathMode; 2] = [FastPathMode::Forced, FastPathMode::Disabled];
+
 // spec: SF-3
 #[test]
 fn a_signal_that_is_not_sent_is_reported_by_who_claimed_it() {
-    for mode in [crate::FastPathMode::Forced, crate::FastPathMode::Disabled] {
-        let (sender, receiver) = std::sync::mpsc::channel();
+    for mode in MODES {
         let reports = Reports::default();
         let seen = Arc::clone(&reports);
-        let thread = std::thread::spawn(move || {
-            let event_loop = EventLoop::builder()
-                .profile(Profile::MaximumSafety)
-                .fast_path(mode)
-                .on_fault(move |fault| {
-                    seen.lock().unwrap().push((fault.kind(), fault.to_string()));
-                })
-                .build()
-                .unwrap();
-            sender.send(event_loop.handle()).unwrap();
-            event_loop.run()
-        });
-        let handle = receiver.recv().unwrap();
-        while handle.state() != LoopState::Sleeping {
-            std::thread::yield_now();
-        }
+        let note = move |fault: &Fault| {
+            seen.lock().unwrap().push((fault.kind(), fault.to_string()));
+        };
+        let (handle, thread) =
+            asleep(Profile::MaximumSafety, mode, |builder| builder.on_fault(note));
         put_in(Some(Defect::DropWake));
         let message = message_of(|| handle.submit(|_| ()).unwrap());
         put_in(None);
@@ -121,11 +139,21 @@ fn a_signal_that_is_not_sent_is_reported_by_who_claimed_it() {
             assert!(message.contains(part), "{message}");
         }
         assert_eq!(&**reports.lock().unwrap(), [(FaultKind::Violation, message)]);
-        // The default profile would sleep on: its signal counts as sent. What ends this one is that the claim was not
-        // made by the end of the loop.
-        handle.0.sleep.state.withdraw_signal();
-        handle.close();
-        thread.join().unwrap().unwrap();
+        make_up(&handle, thread);
+    }
+}
+
+// spec: F-3
+#[test]
+fn the_default_profile_sleeps_through_a_signal_that_is_not_sent() {
+    for mode in MODES {
+        let (handle, thread) = asleep(Profile::Performance, mode, |builder| builder);
+        put_in(Some(Defect::DropWake));
+        handle.submit(|_| ()).unwrap();
+        put_in(None);
+        handle.submit(|_| ()).unwrap();
+        assert_eq!((handle.state(), handle.pending()), (LoopState::Sleeping, 2));
+        make_up(&handle, thread);
     }
 }
 

@@ -126,11 +126,12 @@ fn a_loop_runs_what_one_thread_submits_and_ends() {
 // spec: SF-3, WK-1, WK-2, WK-7, SD-1
 #[test]
 fn a_loop_that_checks_itself_runs_what_others_submit_and_ends() {
-    let models: [(&str, FastPathMode, &'static [Producer]); 4] = [
+    let models: [(&str, FastPathMode, &'static [Producer]); 5] = [
         ("loop: safe, parks, 1 producer", FastPathMode::Auto, &[submit_then_end]),
         ("loop: safe, polls, 1 producer", FastPathMode::Disabled, &[submit_then_end]),
         ("loop: safe, parks, submit races with the end", FastPathMode::Auto, &[end, submit]),
-        ("loop: safe, parks, shutdown races with run", FastPathMode::Auto, &[submit_then_shutdown]),
+        ("loop: safe, parks, shutdown races with run", FastPathMode::Auto, &[shutdown]),
+        ("loop: safe, parks, submits and shuts down", FastPathMode::Auto, &[submit_then_shutdown]),
     ];
     for (name, mode, producers) in models {
         explore(name, Bound::Preemptions(2), move || {

@@ -462,7 +462,7 @@ fn no_lock_is_held_while_a_callback_runs(variant: Variant) {
     assert_eq!(*ran.lock().unwrap(), 4 * 100 * 3);
 }
 
-// spec: SF-4, R13, M1-3.1
+// spec: R13, M1-3.1
 fn a_descriptors_callback_may_change_the_table(variant: Variant) {
     let event_loop = safe(variant).build().unwrap();
     let (one, first) = UnixStream::pair().unwrap();

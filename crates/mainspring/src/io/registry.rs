@@ -61,6 +61,12 @@ impl Io {
         self.has_left.load(Ordering::Relaxed)
     }
 
+    /// Counts a descriptor that is not registered.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn miscount(&self) {
+        self.registered.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// What is wrong with the table, if something is.
     pub(crate) fn defect(&self) -> Option<String> {
         let table = self.lock();

@@ -1,15 +1,21 @@
 //! The profile with defects put in: each is reported, with all that is known.
 
 use std::cell::Cell;
+use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::defect::{Defect, put_in};
 use super::{Fault, FaultKind, Safety};
+use crate::place::Place;
 use crate::state::StateWord;
-use crate::{Builder, Error, EventLoop, FastPathMode, Handle, LocalPromise, LoopState, Profile};
+use crate::{
+    Builder, Cx, Error, EventLoop, FastPathMode, Handle, Interest, LocalPromise, LoopState,
+    Profile, Queue,
+};
 
 /// What was reported.
 type Reports = Arc<Mutex<Vec<(FaultKind, String)>>>;
@@ -196,6 +202,56 @@ fn a_cursor_that_is_elsewhere_is_reported() {
             event_loop.cx().submit(|_| ()).unwrap();
         },
         &["queue `external` holds 1 entries, and 2 tasks were put into it", "task: 2"],
+    );
+}
+
+/// What a loop that something is wrong with panics with.
+fn is_found(f: impl FnOnce(&EventLoop), expected: &str) {
+    let (event_loop, reports) = watched();
+    let message = message_of(|| f(&event_loop));
+    assert!(message.contains(expected), "{message}");
+    assert_eq!(&**reports.lock().unwrap(), [(FaultKind::Violation, message)]);
+}
+
+// spec: R13
+#[test]
+fn a_table_of_descriptors_that_is_wrong_is_found_around_a_callback() {
+    is_found(
+        |event_loop| {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let miscount = |cx: &Cx, _: &UnixStream, _| cx.0.shared.io.miscount();
+            event_loop.cx().register_fd(ours, Interest::READ, miscount).unwrap();
+            drop(theirs);
+            event_loop.turn(None).unwrap();
+        },
+        "2 descriptors are counted, and 1 registered (operation: run a callback of a descriptor",
+    );
+}
+
+// spec: SF-3, F-2
+#[test]
+fn a_loop_that_would_sleep_while_a_task_waits_is_found() {
+    is_found(
+        |event_loop| {
+            let safety = event_loop.cx().0.shared.safety.as_ref().unwrap();
+            safety.lock().admit(Some(Queue::Internal), None);
+            event_loop.turn(Duration::from_millis(1)).unwrap();
+        },
+        "the loop is about to sleep, and task 1 waits (operation: sleep",
+    );
+}
+
+// spec: SF-5, F-33
+#[test]
+fn a_task_that_is_neither_run_nor_dropped_is_found_at_the_end() {
+    is_found(
+        |event_loop| {
+            let safety = event_loop.cx().0.shared.safety.as_ref().unwrap();
+            std::mem::forget(safety.timer_ticket(Place::UNKNOWN));
+            event_loop.cx().submit(|cx| cx.shutdown()).unwrap();
+            event_loop.run().unwrap();
+        },
+        "task 1 was neither run nor dropped (operation: shut down",
     );
 }
 

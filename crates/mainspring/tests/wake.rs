@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -96,21 +96,27 @@ fn many_wakes_are_one_wake(variant: Variant) {
 
 // spec: WK-2
 fn a_wake_ends_a_sleep(variant: Variant) {
-    let (turned, turns) = mpsc::channel();
+    let (turned, is_done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (turns, done) = (Arc::clone(&turned), Arc::clone(&is_done));
     let (handle, thread) = variant.spawn(
         |builder| builder,
         move |event_loop| {
-            for _ in 0..100 {
+            while !done.load(Ordering::Acquire) {
                 event_loop.turn(None).unwrap();
-                turned.send(()).unwrap();
+                turns.fetch_add(1, Ordering::Release);
             }
         },
     );
     for _ in 0..100 {
         wait_until_sleeping(&handle);
+        // Not counted against the wakes: one that comes while the loop falls asleep may end two turns, the
+        // first because it was seen and the second by its signal.
+        let before = turned.load(Ordering::Acquire);
         handle.wake();
-        turns.recv().unwrap();
+        wait_until(|| turned.load(Ordering::Acquire) > before);
     }
+    is_done.store(true, Ordering::Release);
+    handle.wake();
     thread.join().unwrap();
 }
 

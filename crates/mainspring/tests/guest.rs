@@ -1790,6 +1790,12 @@ fn switches(thread: i32) -> u64 {
     counts.map(|line| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()).sum()
 }
 
+/// Whether the system says that a thread of this process waits, and not for a processor.
+fn is_asleep(thread: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
+}
+
 // spec: BX-2, TK-4
 fn an_idle_guest_wakes_nobody(variant: Variant) {
     let guest = guest(variant);
@@ -1804,12 +1810,12 @@ fn an_idle_guest_wakes_nobody(variant: Variant) {
     guest.cx().spawn_local(guest.cx().sleep(HOUR));
     let thread = receive.recv().unwrap();
     settle(&guest);
-    // It may still be on its way to sleep.
+    // It may still be on its way to sleep, and off its processor there.
     let mut before = switches(thread);
     loop {
         thread::sleep(2 * MS);
         let now = switches(thread);
-        if now == before {
+        if now == before && is_asleep(thread) {
             break;
         }
         before = now;

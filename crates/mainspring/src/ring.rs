@@ -15,7 +15,8 @@
 //! | `2 * lap`     | free for the producer of `p`  | claim by CAS on `tail`, write, store `2*lap+1`  |
 //! | `2 * lap + 1` | holds the value of `p`        | the consumer moves it out, stores `2*lap+2`     |
 //!
-//! All-zero memory is an empty ring, so the pages of a ring that is never filled are never touched.
+//! All-zero memory is an empty ring. It is allocated by the first push: a loop has three rings, and most loops use one of
+//! them at the most.
 //!
 //! # Orderings
 //!
@@ -59,7 +60,7 @@ struct Slot<T> {
 
 /// See the [module documentation](self).
 pub(crate) struct Ring<T> {
-    slots: Box<[Slot<T>]>,
+    slots: Slots<T>,
     /// The base-2 logarithm of the capacity.
     shift: u32,
     tail: CachePadded<AtomicUsize>,
@@ -76,7 +77,7 @@ impl<T> Ring<T> {
     /// Makes a ring of `2^shift` slots.
     pub(crate) fn new(shift: u32) -> Self {
         Self {
-            slots: zeroed_slots(1 << shift),
+            slots: Slots::new(shift),
             shift,
             tail: CachePadded::new(AtomicUsize::new(0)),
             head: CachePadded::new(AtomicUsize::new(0)),
@@ -84,12 +85,13 @@ impl<T> Ring<T> {
     }
 
     pub(crate) fn capacity(&self) -> usize {
-        self.slots.len()
+        1 << self.shift
     }
 
-    fn slot(&self, position: usize) -> &Slot<T> {
-        // The capacity is a power of two, so this is a mask and needs no bounds check.
-        &self.slots[position & (self.slots.len() - 1)]
+    /// The slot of a position, unless nothing was ever put in. For the consumer.
+    #[inline]
+    fn slot(&self, position: usize) -> Option<&Slot<T>> {
+        Some(at(self.slots.get()?, position))
     }
 
     /// The `turn` that means "free for the producer of this position". Twice the lap number, which
@@ -108,13 +110,14 @@ impl<T> Ring<T> {
     /// `make` must not panic: the slot is already claimed when it is called.
     #[inline]
     pub(crate) fn push<I>(&self, input: I, make: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
+        let slots = self.slots.get_or_make(self.shift);
         let mut tail = self.tail.load(Ordering::Relaxed);
         loop {
             if tail & CLOSED != 0 {
                 return Err((Refused::Closed, input));
             }
             let position = tail >> 1;
-            let slot = self.slot(position);
+            let slot = at(slots, position);
             let free = self.free_turn(position);
             let turn = slot.turn.load(Ordering::Acquire);
             if turn == free {
@@ -152,8 +155,9 @@ impl<T> Ring<T> {
     #[inline]
     pub(crate) fn is_ready(&self) -> bool {
         let position = self.head.load(Ordering::Relaxed);
-        let turn = self.slot(position).turn.load(Ordering::Acquire);
-        turn == self.free_turn(position).wrapping_add(1)
+        self.slot(position).is_some_and(|slot| {
+            slot.turn.load(Ordering::Acquire) == self.free_turn(position).wrapping_add(1)
+        })
     }
 
     /// Takes the oldest value out, if it is complete.
@@ -164,7 +168,7 @@ impl<T> Ring<T> {
     #[inline]
     pub(crate) unsafe fn pop(&self) -> Option<T> {
         let position = self.head.load(Ordering::Relaxed);
-        let slot = self.slot(position);
+        let slot = self.slot(position)?;
         let free = self.free_turn(position);
         if slot.turn.load(Ordering::Acquire) != free.wrapping_add(1) {
             return None;
@@ -208,18 +212,59 @@ impl<T> Drop for Ring<T> {
     }
 }
 
-#[cfg(not(loom))]
-fn zeroed_slots<T>(capacity: usize) -> Box<[Slot<T>]> {
-    let slots = Box::<[Slot<T>]>::new_zeroed_slice(capacity);
-    // SAFETY: zero is a valid turn, and the value need not be initialised.
-    unsafe { slots.assume_init() }
+#[inline]
+fn at<T>(slots: &[Slot<T>], position: usize) -> &Slot<T> {
+    // The capacity is a power of two, so this is a mask and needs no bounds check.
+    &slots[position & (slots.len() - 1)]
 }
 
+/// The slots of a ring, from the first push on.
+#[cfg(not(loom))]
+struct Slots<T>(std::sync::OnceLock<Box<[Slot<T>]>>);
+
+#[cfg(not(loom))]
+impl<T> Slots<T> {
+    fn new(_: u32) -> Self {
+        Self(std::sync::OnceLock::new())
+    }
+
+    #[inline]
+    fn get(&self) -> Option<&[Slot<T>]> {
+        self.0.get().map(|slots| &**slots)
+    }
+
+    #[inline]
+    fn get_or_make(&self, shift: u32) -> &[Slot<T>] {
+        self.0.get_or_init(
+            #[cold]
+            || {
+                let slots = Box::<[Slot<T>]>::new_zeroed_slice(1 << shift);
+                // SAFETY: zero is a valid turn, and the value need not be initialised.
+                unsafe { slots.assume_init() }
+            },
+        )
+    }
+}
+
+/// In a model they are there from the beginning: the standard library's lock is not what is checked.
 #[cfg(loom)]
-fn zeroed_slots<T>(capacity: usize) -> Box<[Slot<T>]> {
-    (0..capacity)
-        .map(|_| Slot { turn: AtomicUsize::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) })
-        .collect()
+struct Slots<T>(Box<[Slot<T>]>);
+
+#[cfg(loom)]
+impl<T> Slots<T> {
+    fn new(shift: u32) -> Self {
+        let empty =
+            || Slot { turn: AtomicUsize::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) };
+        Self((0..1 << shift).map(|_| empty()).collect())
+    }
+
+    fn get(&self) -> Option<&[Slot<T>]> {
+        Some(&self.0)
+    }
+
+    fn get_or_make(&self, _: u32) -> &[Slot<T>] {
+        &self.0
+    }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -231,7 +276,7 @@ mod tests {
         /// An empty ring whose next position is `start`, a multiple of the capacity.
         fn starting_at(shift: u32, start: usize) -> Self {
             let ring = Self::new(shift);
-            for slot in &ring.slots {
+            for slot in ring.slots.get_or_make(shift) {
                 slot.turn.store(ring.free_turn(start), Ordering::Relaxed);
             }
             ring.tail.store(start << 1, Ordering::Relaxed);

@@ -191,3 +191,19 @@ fn immediates_and_close_callbacks_allocate_nothing_also_when_they_are_cleared() 
     });
     assert_eq!(allocated, 0);
 }
+
+// spec: D14
+#[test]
+fn a_loop_has_no_room_for_what_nobody_has_queued() {
+    let _alone = alone();
+    count(true);
+    let before = counting::asked();
+    let event_loop = EventLoop::new().unwrap();
+    event_loop.cx().submit(|_| ()).unwrap();
+    event_loop.cx().set_timeout(Duration::ZERO, |_| ()).unwrap();
+    event_loop.run_until_idle().unwrap();
+    let asked = counting::asked() - before;
+    count(false);
+    // The rings of its inboxes alone would be 448 KiB.
+    assert!(asked < 128 * 1024, "{asked} bytes");
+}

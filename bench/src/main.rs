@@ -13,6 +13,7 @@ mod promises;
 mod report;
 mod suite;
 mod table;
+mod tasks;
 mod workloads;
 
 use std::path::PathBuf;
@@ -42,6 +43,8 @@ enum Arguments {
     Promises(Common),
     /// Futures on one thread: spawning, waking, yielding, sleeping
     Futures(Common),
+    /// Tasks: posting them from other threads and from the loop's own, waking a loop, an idle one, a new one
+    Tasks(Common),
     /// HTTP/1.1 with hyper, loaded by wrk: requests per second, latency, CPU time of the server
     Http(Common),
     /// Scripts, by the command and by Node: start-up, memory, timers, promises, node:net
@@ -60,6 +63,9 @@ enum Arguments {
     /// The same for futures
     #[command(hide = true)]
     MeasureFutures { peer: futures::Peer, workload: futures::Workload, size: usize, rounds: usize },
+    /// The same for tasks
+    #[command(hide = true)]
+    MeasureTasks { peer: tasks::Peer, workload: tasks::Workload, size: usize, rounds: usize },
     /// Is an HTTP server, in this process, on these processors
     #[command(hide = true)]
     ServeHttp { server: http::Server, processors: Vec<usize> },
@@ -102,10 +108,14 @@ fn main() -> std::io::Result<()> {
             .run(|repetitions, quick| echo::echo(repetitions, quick, usize::from(connections)))?,
         Arguments::Promises(common) => common.run(promises::promises)?,
         Arguments::Futures(common) => common.run(futures::futures)?,
+        Arguments::Tasks(common) => common.run(tasks::tasks)?,
         Arguments::Http(common) => common.run(http::http)?,
         Arguments::Js(common) => common.run(js::js)?,
         Arguments::MeasureFutures { peer, workload, size, rounds } => {
             futures::measure(peer, workload, size, rounds);
+        }
+        Arguments::MeasureTasks { peer, workload, size, rounds } => {
+            tasks::measure(peer, workload, size, rounds);
         }
         Arguments::ServeHttp { server, processors } => http::serve(server, &processors),
         Arguments::MeasurePromises { peer, workload, size, rounds } => {

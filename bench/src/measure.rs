@@ -26,18 +26,29 @@ fn read(clock: ClockId) -> Duration {
     Duration::try_from(clock_gettime(clock)).expect("CPU time is not negative")
 }
 
-/// The CPU time of the process, for what is no function.
+/// CPU time, for what is no function.
 pub struct CpuClock {
+    clock: ClockId,
     begin: Duration,
 }
 
 impl CpuClock {
+    /// That of the process.
     pub fn start() -> Self {
-        Self { begin: read(ClockId::ProcessCPUTime) }
+        Self::of(ClockId::ProcessCPUTime)
+    }
+
+    /// That of this thread, which is also the one to ask how much has elapsed.
+    pub fn of_thread() -> Self {
+        Self::of(ClockId::ThreadCPUTime)
+    }
+
+    fn of(clock: ClockId) -> Self {
+        Self { clock, begin: read(clock) }
     }
 
     pub fn elapsed(&self) -> Duration {
-        read(ClockId::ProcessCPUTime) - self.begin
+        read(self.clock) - self.begin
     }
 }
 

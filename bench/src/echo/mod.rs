@@ -1,7 +1,7 @@
 //! Echo over TCP: which server runs when, each in a process of its own; the client is this process.
 
 mod client;
-mod counted;
+pub mod counted;
 mod servers;
 
 use std::collections::HashSet;

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use clap::ValueEnum;
 
+pub use self::peers::node::version as node_version;
 use self::peers::{
     Floor, FloorPool, LibuvWork, MainspringDefault, MainspringLocal, MainspringOffload,
     MainspringShared, Smol, THREADS, Tokio, TokioDefault, node,
@@ -172,7 +173,7 @@ pub fn promises(repetitions: usize, quick: bool) -> Vec<Table> {
     let items = if quick { QUICK } else { FULL };
     let mut tables: Vec<_> =
         items.iter().map(|&(workload, size, _)| table(workload, size)).collect();
-    let node_version = node::version();
+    let node_version = node_version();
     let mut stopped = HashSet::new();
     if node_version.is_none() {
         stopped.extend((0..items.len()).map(|index| (index, Peer::Node)));
@@ -259,7 +260,7 @@ mod tests {
         for workload in [Workload::Single, Workload::Chain, Workload::All, Workload::Offload] {
             for &peer in workload.peers() {
                 match peer {
-                    Peer::Node if node::version().is_none() => {}
+                    Peer::Node if node_version().is_none() => {}
                     Peer::Node => assert!(node::run(&name(workload), 10, 2).is_some()),
                     _ => measure(peer, workload, 10, 100),
                 }

@@ -17,7 +17,7 @@ fn long_delays(random: &mut Random, count: usize) -> Vec<Duration> {
 }
 
 /// An empty vector, whose memory is there already.
-fn room<T>(count: usize) -> Vec<T> {
+pub fn room<T>(count: usize) -> Vec<T> {
     let mut room = Vec::with_capacity(count);
     room.spare_capacity_mut().fill_with(MaybeUninit::zeroed);
     room

@@ -41,7 +41,7 @@ impl Tool {
     }
 
     /// The beginning of a command that writes what it counts to a file.
-    pub fn command(self, file: &str) -> Vec<String> {
+    fn command(self, file: &str) -> Vec<String> {
         let cachegrind = format!("--cachegrind-out-file={file}");
         let command: &[&str] = match self {
             Self::Strace => &["strace", "-c", "-f", "-o", file, "--"],
@@ -69,7 +69,7 @@ impl Tool {
         trial.is_ok_and(|status| status.success())
     }
 
-    pub fn parse(self, output: &str) -> Counts {
+    fn parse(self, output: &str) -> Counts {
         match self {
             Self::Strace => system_calls(output),
             Self::Cachegrind => instructions(output),

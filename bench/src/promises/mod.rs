@@ -6,6 +6,7 @@ mod workloads;
 use std::collections::HashSet;
 
 use clap::ValueEnum;
+use serde_json::Value;
 
 pub use self::peers::node::version as node_version;
 use self::peers::{
@@ -13,8 +14,8 @@ use self::peers::{
     MainspringShared, Smol, THREADS, Tokio, TokioDefault, node,
 };
 use self::workloads::{
-    ALLOCATIONS, BUILDING, INPUT, PASSED, SETTLING, SINGLE, TOGETHER, all, chain, groups, offload,
-    single,
+    ALLOCATED, ALLOCATIONS, BUILDING, INPUT, PASSED, RESIDENT, SETTLING, SINGLE, TOGETHER, all,
+    chain, groups, offload, pending, single,
 };
 use crate::child::{name, output, this_program};
 use crate::table::{Aim, LIMIT, Table, progress, thousands};
@@ -55,6 +56,7 @@ pub enum Workload {
     Single,
     Chain,
     All,
+    Pending,
     Offload,
 }
 
@@ -65,6 +67,7 @@ impl Workload {
             Self::Single => "a promise that is made, given a handler, and resolved".to_owned(),
             Self::Chain => format!("a chain of {size} links"),
             Self::All => format!("all of {size} promises"),
+            Self::Pending => format!("memory of {size} promises that wait, each with a handler"),
             Self::Offload => format!("blocking work, {size} in flight, {THREADS} threads"),
         }
     }
@@ -75,7 +78,7 @@ impl Workload {
             SmolDefault, Tokio, TokioDefault,
         };
         match self {
-            Self::Single | Self::Chain | Self::All => {
+            Self::Single | Self::Chain | Self::All | Self::Pending => {
                 &[Floor, MainspringLocal, MainspringShared, Tokio, Smol, Node]
             }
             Self::Offload => &[
@@ -94,7 +97,9 @@ impl Workload {
     /// With whom the others are compared.
     fn references(self) -> Vec<Peer> {
         match self {
-            Self::Single | Self::Chain | Self::All => vec![Peer::Floor, Peer::Tokio, Peer::Node],
+            Self::Single | Self::Chain | Self::All | Self::Pending => {
+                vec![Peer::Floor, Peer::Tokio, Peer::Node]
+            }
             Self::Offload => vec![Peer::Floor, Peer::Tokio, Peer::Libuv],
         }
     }
@@ -111,7 +116,7 @@ impl Workload {
                 aim(Peer::MainspringShared, ALLOCATIONS, 1.0),
             ],
             Self::Offload if size > 1 => vec![aim(Peer::MainspringShared, PASSED, 0.5)],
-            Self::Single | Self::All | Self::Offload => Vec::new(),
+            Self::Single | Self::All | Self::Pending | Self::Offload => Vec::new(),
         }
     }
 }
@@ -125,6 +130,7 @@ const FULL: &[Item] = &[
     (Workload::Chain, 1_000_000, 4),
     (Workload::All, 4, 1_000),
     (Workload::All, 10_000, 100),
+    (Workload::Pending, 1_000_000, 1),
     (Workload::Offload, 256, 300_000),
     (Workload::Offload, 1, 20_000),
 ];
@@ -135,6 +141,7 @@ const QUICK: &[Item] = &[
     (Workload::Chain, 1_000_000, 1),
     (Workload::All, 4, 100),
     (Workload::All, 10_000, 10),
+    (Workload::Pending, 100_000, 1),
     (Workload::Offload, 256, 30_000),
     (Workload::Offload, 1, 2_000),
 ];
@@ -147,6 +154,7 @@ pub fn measure(peer: Peer, workload: Workload, size: usize, rounds: usize) {
                 Workload::Single => single::<$peer>(size, rounds),
                 Workload::Chain => chain::<$peer>(size, rounds),
                 Workload::All => all::<$peer>(size, rounds),
+                Workload::Pending => pending::<$peer>(size),
                 Workload::Offload => unreachable!("is measured below"),
             }
         };
@@ -219,7 +227,7 @@ fn run(peer: Peer, item: Item, table: &mut Table) -> bool {
     let (workload, size, rounds) = item;
     if peer == Peer::Node {
         let Some(figures) = node::run(&name(workload), size, rounds) else { return false };
-        for (metric, value) in node_figures(item, figures) {
+        for (metric, value) in node_figures(item, &figures) {
             table.add(peer.label(), metric, value);
         }
         return true;
@@ -236,8 +244,14 @@ fn run(peer: Peer, item: Item, table: &mut Table) -> bool {
 }
 
 /// What the others report themselves, from what Node measured.
-fn node_figures(item: Item, [all, building, settling]: [f64; 3]) -> Vec<(&'static str, f64)> {
+fn node_figures(item: Item, figures: &Value) -> Vec<(&'static str, f64)> {
     let (workload, size, rounds) = item;
+    let figure = |name| figures[name].as_f64().expect("a number");
+    if workload == Workload::Pending {
+        let of = |name| figure(name) / size as f64;
+        return vec![(ALLOCATED, of("allocated")), (RESIDENT, of("resident"))];
+    }
+    let [all, building, settling] = ["all", "building", "settling"].map(figure);
     let of = |nanoseconds: f64, count: usize| nanoseconds / (count * rounds) as f64;
     match workload {
         Workload::Single => vec![(SINGLE, of(all, size))],
@@ -247,7 +261,7 @@ fn node_figures(item: Item, [all, building, settling]: [f64; 3]) -> Vec<(&'stati
             (BUILDING, of(building, size)),
         ],
         Workload::All => vec![(INPUT, of(all, groups(size) * size))],
-        Workload::Offload => Vec::new(),
+        Workload::Pending | Workload::Offload => Vec::new(),
     }
 }
 
@@ -257,7 +271,7 @@ mod tests {
 
     #[test]
     fn every_peer_does_what_it_is_measured_for() {
-        for workload in [Workload::Single, Workload::Chain, Workload::All, Workload::Offload] {
+        for &workload in Workload::value_variants() {
             for &peer in workload.peers() {
                 match peer {
                     Peer::Node if node_version().is_none() => {}

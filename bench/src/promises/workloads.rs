@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::peers::{Offload, Promises, Step, Tally};
 use crate::measure::{count_memory, process_cpu};
+use crate::workloads::room;
 
 pub const SINGLE: &str = "ns per promise";
 pub const TOGETHER: &str = "built and settled, ns per link";
@@ -11,6 +12,8 @@ pub const BUILDING: &str = "building alone, ns per link";
 pub const SETTLING: &str = "settling alone, ns per link";
 pub const ALLOCATIONS: &str = "allocations per link";
 pub const BYTES: &str = "bytes asked for, per link that waits";
+pub const ALLOCATED: &str = "allocated, bytes per promise";
+pub const RESIDENT: &str = "resident, bytes per promise";
 pub const INPUT: &str = "ns per input";
 pub const PASSED: &str = "time that passes, µs per job";
 pub const CPU: &str = "CPU time, all threads, µs per job";
@@ -91,6 +94,22 @@ fn links(peer: &mut impl Promises, size: usize, tally: &'static Tally) -> Round 
     let (settling, ()) = process_cpu(|| peer.settle(chain));
     tally.expect(1, size as u64 - 1);
     Round { building, settling }
+}
+
+/// `size` promises wait, each with a handler, and then all are resolved.
+pub fn pending<P: Promises>(size: usize) {
+    let mut peer = P::new();
+    let tally = Tally::new();
+    let mut resolvers = room(size);
+    let memory = count_memory();
+    let before = memory.live();
+    peer.pend(size, Step::new(tally), &mut resolvers);
+    let (live, resident) = (memory.live() - before, memory.resident());
+    tally.expect(0, 0);
+    peer.resolve(&mut resolvers);
+    tally.expect(size, sum_below(size));
+    report(ALLOCATED, live as f64 / size as f64);
+    report(RESIDENT, resident as f64 / size as f64);
 }
 
 /// How many groups of as many promises there are at a time.

@@ -130,6 +130,7 @@ impl Floor {
 
 impl Promises for Floor {
     type Chain = Rc<State>;
+    type Resolver = Rc<State>;
 
     fn new() -> Self {
         Self { queue: Queue::new() }
@@ -157,6 +158,21 @@ impl Promises for Floor {
     fn settle(&mut self, first: Self::Chain) {
         first.resolve(0, &mut self.queue);
         drop(first);
+        self.run();
+    }
+
+    fn pend(&mut self, count: usize, step: Step, resolvers: &mut Vec<Self::Resolver>) {
+        for _ in 0..count {
+            let promise = Rc::new(State::default());
+            then(&*promise, ending(step), &mut self.queue);
+            resolvers.push(promise);
+        }
+    }
+
+    fn resolve(&mut self, resolvers: &mut Vec<Self::Resolver>) {
+        for (number, promise) in resolvers.drain(..).enumerate() {
+            promise.resolve(number as u64, &mut self.queue);
+        }
         self.run();
     }
 

@@ -13,6 +13,7 @@ macro_rules! peer {
 
         impl Promises for $peer {
             type Chain = $resolver<u64>;
+            type Resolver = $resolver<u64>;
 
             fn new() -> Self {
                 Self { event_loop: EventLoop::new().unwrap() }
@@ -40,6 +41,22 @@ macro_rules! peer {
             fn settle(&mut self, resolver: Self::Chain) {
                 resolver.resolve(0);
                 drop(resolver);
+                self.event_loop.run_until_idle().unwrap();
+            }
+
+            fn pend(&mut self, count: usize, step: Step, resolvers: &mut Vec<Self::Resolver>) {
+                let context = &self.event_loop.$context();
+                for _ in 0..count {
+                    let (promise, resolver) = $promise::with_resolvers(context);
+                    promise.then(move |_, value| step.end(value));
+                    resolvers.push(resolver);
+                }
+            }
+
+            fn resolve(&mut self, resolvers: &mut Vec<Self::Resolver>) {
+                for (number, resolver) in resolvers.drain(..).enumerate() {
+                    resolver.resolve(number as u64);
+                }
                 self.event_loop.run_until_idle().unwrap();
             }
 

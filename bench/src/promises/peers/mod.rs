@@ -39,6 +39,15 @@ pub trait Promises {
     /// Resolves the first promise with 0. At the end all handlers have run, and nothing is left.
     fn settle(&mut self, chain: Self::Chain);
 
+    /// What resolves a promise.
+    type Resolver;
+
+    /// Makes as many promises, each with a handler, which waits at the end.
+    fn pend(&mut self, count: usize, step: Step, resolvers: &mut Vec<Self::Resolver>);
+
+    /// Resolves each of them with its number, from 0. At the end all handlers have run.
+    fn resolve(&mut self, resolvers: &mut Vec<Self::Resolver>);
+
     /// Makes as many groups of promises, and resolves each promise with its number in its group, from 0.
     /// When all of a group have come, their sum is handed to [`Step::end`], once.
     fn all(&mut self, groups: usize, inputs: usize, step: Step);

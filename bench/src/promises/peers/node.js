@@ -1,4 +1,4 @@
-// What the Rust peers do, in JavaScript. Arguments: workload, size, rounds. Writes JSON: figure → nanoseconds.
+// What the Rust peers do, in JavaScript. Arguments: workload, size, rounds. Writes JSON: figure → nanoseconds, or bytes.
 'use strict';
 
 const [workload, size, rounds] = [process.argv[1], ...process.argv.slice(2).map(Number)];
@@ -110,7 +110,29 @@ async function all(clocks) {
   expect(groups, groups * size * (size - 1) / 2);
 }
 
+// Promises wait, each with a handler, and then all are resolved. What is garbage by then is not counted. Returns bytes.
+async function waiting() {
+  const resolvers = new Array(size).fill(null);
+  gc();
+  const before = process.memoryUsage();
+  for (let number = 0; number < size; number += 1) {
+    new Promise(resolve => { resolvers[number] = resolve; }).then(end(3, 3, plus));
+  }
+  gc();
+  const after = process.memoryUsage();
+  for (let number = 0; number < size; number += 1) {
+    resolvers[number](number);
+  }
+  await turn();
+  expect(size, size * (size - 1) / 2);
+  return { allocated: after.heapUsed - before.heapUsed, resident: after.rss - before.rss };
+}
+
 async function main() {
+  if (workload === 'pending') {
+    console.log(JSON.stringify(await waiting()));
+    return;
+  }
   const run = { single, chain, all }[workload];
   const clocks = () => ({ all: new Clock(), building: new Clock(), settling: new Clock() });
   // So that it is compiled.

@@ -20,6 +20,7 @@ impl Smol {
 
 impl Promises for Smol {
     type Chain = (oneshot::Sender<u64>, Task<()>);
+    type Resolver = oneshot::Sender<u64>;
 
     fn new() -> Self {
         Self { executor: LocalExecutor::new() }
@@ -50,6 +51,22 @@ impl Promises for Smol {
         sender.send(0).unwrap();
         self.poll_all();
         assert!(last.is_finished());
+    }
+
+    fn pend(&mut self, count: usize, step: Step, resolvers: &mut Vec<Self::Resolver>) {
+        for _ in 0..count {
+            let (sender, receiver) = oneshot::channel();
+            self.executor.spawn(async move { step.end(receiver.await.unwrap()) }).detach();
+            resolvers.push(sender);
+        }
+        self.poll_all();
+    }
+
+    fn resolve(&mut self, resolvers: &mut Vec<Self::Resolver>) {
+        for (number, sender) in resolvers.drain(..).enumerate() {
+            sender.send(number as u64).unwrap();
+        }
+        self.poll_all();
     }
 
     fn all(&mut self, groups: usize, inputs: usize, step: Step) {

@@ -30,6 +30,7 @@ async fn polled_once() {
 
 impl<const LIMITED: bool> Promises for Runs<LIMITED> {
     type Chain = (oneshot::Sender<u64>, JoinHandle<()>);
+    type Resolver = oneshot::Sender<u64>;
 
     fn new() -> Self {
         let mut builder = Builder::new_current_thread();
@@ -68,6 +69,26 @@ impl<const LIMITED: bool> Promises for Runs<LIMITED> {
         self.block_on(async {
             sender.send(0).unwrap();
             last.await.unwrap();
+        });
+    }
+
+    fn pend(&mut self, count: usize, step: Step, resolvers: &mut Vec<Self::Resolver>) {
+        self.block_on(async {
+            for _ in 0..count {
+                let (sender, receiver) = oneshot::channel();
+                spawn_local(async move { step.end(receiver.await.unwrap()) });
+                resolvers.push(sender);
+            }
+            polled_once().await;
+        });
+    }
+
+    fn resolve(&mut self, resolvers: &mut Vec<Self::Resolver>) {
+        self.block_on(async {
+            for (number, sender) in resolvers.drain(..).enumerate() {
+                sender.send(number as u64).unwrap();
+            }
+            polled_once().await;
         });
     }
 

@@ -12,9 +12,9 @@ use std::thread;
 use clap::ValueEnum;
 
 use self::peers::{
-    Calloop, CalloopHere, Epoll, Floor, FloorHere, Libuv, LibuvHere, Mainspring, MainspringHere,
-    MainspringPolling, Microtasks, Mio, MioHere, NextTicks, Park, Smol, SmolHere, SmolSpawn,
-    SmolYield, Spin, Tokio, TokioHere, TokioSelfWake, TokioSpawn, TokioYield, node,
+    Calloop, CalloopHere, Epoll, Floor, FloorHere, FloorSlot, Libuv, LibuvHere, Mainspring,
+    MainspringHere, MainspringPolling, Microtasks, Mio, MioHere, NextTicks, Park, Smol, SmolHere,
+    SmolSpawn, SmolYield, Tokio, TokioHere, TokioSelfWake, TokioSpawn, TokioYield, node,
 };
 use self::workloads::{DESCRIPTORS, chain, create, here, hot, submit, wake_asleep};
 use crate::child::{name, output, this_program_path};
@@ -26,7 +26,7 @@ use crate::table::{Aim, LIMIT, Table, progress, thousands};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub enum Peer {
     Floor,
-    FloorSpin,
+    FloorSlot,
     FloorEpoll,
     Mainspring,
     MainspringPolling,
@@ -47,7 +47,7 @@ impl Peer {
     fn label(self, workload: Workload) -> &'static str {
         match (self, workload) {
             (Self::Floor, _) => "floor",
-            (Self::FloorSpin, _) => "floor, never sleeps",
+            (Self::FloorSlot, _) => "floor, never sleeps",
             (Self::FloorEpoll, _) => "floor, epoll",
             (Self::Mainspring, Workload::Chain) => "mainspring, microtask",
             (Self::Mainspring, _) => "mainspring",
@@ -102,7 +102,7 @@ impl Workload {
 
     fn peers(self) -> &'static [Peer] {
         use Peer::{
-            Calloop, Floor, FloorEpoll, FloorSpin, Libuv, Mainspring, MainspringPolling, Mio,
+            Calloop, Floor, FloorEpoll, FloorSlot, Libuv, Mainspring, MainspringPolling, Mio,
             NextTick, Node, NodeNextTick, Smol, SmolSpawn, Tokio, TokioSelfWake, TokioSpawn,
         };
         match self {
@@ -135,7 +135,7 @@ impl Workload {
                 Node,
             ],
             Self::Hot => &[
-                FloorSpin,
+                FloorSlot,
                 Floor,
                 FloorEpoll,
                 Mainspring,
@@ -156,17 +156,9 @@ impl Workload {
             Self::Idle => {
                 &[Floor, Mainspring, MainspringPolling, Tokio, Smol, Calloop, Mio, Libuv, Node]
             }
-            Self::Create => &[
-                FloorEpoll,
-                Floor,
-                Mainspring,
-                MainspringPolling,
-                Tokio,
-                Smol,
-                Calloop,
-                Mio,
-                Libuv,
-            ],
+            Self::Create => {
+                &[FloorEpoll, Mainspring, MainspringPolling, Tokio, Smol, Calloop, Mio, Libuv]
+            }
         }
     }
 
@@ -174,7 +166,7 @@ impl Workload {
     fn references(self) -> [Peer; 3] {
         match self {
             Self::Chain => [Peer::Floor, Peer::Tokio, Peer::Node],
-            Self::Hot => [Peer::FloorSpin, Peer::Tokio, Peer::Libuv],
+            Self::Hot => [Peer::FloorSlot, Peer::Tokio, Peer::Libuv],
             Self::Create => [Peer::FloorEpoll, Peer::Tokio, Peer::Libuv],
             Self::Submit | Self::Here | Self::WakeAsleep | Self::Idle => {
                 [Peer::Floor, Peer::Tokio, Peer::Libuv]
@@ -254,7 +246,7 @@ pub fn measure(peer: Peer, workload: Workload, size: usize, rounds: usize) {
         (Workload::Chain, Peer::Smol) => chain::<SmolYield>(rounds),
         (Workload::Here | Workload::Chain, _) => panic!("{peer:?} does not do this here"),
         (_, Peer::Floor) => with!(Floor<Park>),
-        (_, Peer::FloorSpin) => with!(Floor<Spin>),
+        (_, Peer::FloorSlot) => with!(FloorSlot),
         (_, Peer::FloorEpoll) => with!(Floor<Epoll>),
         (_, Peer::Mainspring) => with!(Mainspring),
         (_, Peer::MainspringPolling) => with!(MainspringPolling),
@@ -350,7 +342,7 @@ fn run(peer: Peer, item: Item, table: &mut Table) -> bool {
     if workload == Workload::Idle {
         let idle = |milliseconds| command(peer, (workload, milliseconds, rounds));
         let Some(counts) = idle::system_calls(idle, label) else { return false };
-        table.add(label, SYSTEM_CALLS, counts.values().sum());
+        table.add(label, SYSTEM_CALLS, counts.values().fold(0.0, |sum, count| sum + count));
         if !counts.is_empty() {
             table.notes.push(format!("{label}: {}", describe(&counts)));
         }

@@ -21,6 +21,7 @@ pub const CALL: &str = "the call in the other thread, µs";
 pub const ROUND_TRIP: &str = "µs per round trip";
 pub const ROUND_TRIP_CPU: &str = "CPU time, both, µs per round trip";
 pub const CREATE: &str = "µs per loop";
+pub const CREATE_CPU: &str = "CPU time, µs per loop";
 pub const DESCRIPTORS: &str = "descriptors left";
 
 /// So long another thread waits before it posts to the loop, which sleeps by then.
@@ -282,9 +283,11 @@ pub fn create<L: Loop>(rounds: usize) {
     // What a process has once is there afterwards.
     create(warm_up(rounds));
     let before = descriptors();
-    let begin = Instant::now();
+    let (begin, cpu) = (Instant::now(), CpuClock::start());
     create(rounds);
-    report(CREATE, nanoseconds(begin.elapsed(), rounds) / 1e3);
+    let (passed, cpu) = (begin.elapsed(), cpu.elapsed());
+    report(CREATE, nanoseconds(passed, rounds) / 1e3);
+    report(CREATE_CPU, nanoseconds(cpu, rounds) / 1e3);
     report(DESCRIPTORS, descriptors() as f64 - before as f64);
     tally.figures();
 }

@@ -4,10 +4,8 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::hint::spin_loop;
 use std::mem;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, Thread};
 
@@ -22,7 +20,7 @@ pub trait Sleep: Send + Sync + 'static {
     /// On the loop's thread.
     fn new() -> Self;
 
-    /// Returns when it was woken, and then and now for no reason.
+    /// Returns when it was woken, and now and then for no reason.
     fn sleep(&self);
 
     fn wake(&self);
@@ -42,27 +40,6 @@ impl Sleep for Park {
 
     fn wake(&self) {
         self.0.unpark();
-    }
-}
-
-/// Does not sleep at all, but looks again and again.
-pub struct Spin(AtomicBool);
-
-impl Sleep for Spin {
-    fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
-    fn sleep(&self) {
-        // What it is woken for is behind the lock.
-        while !self.0.load(Ordering::Relaxed) {
-            spin_loop();
-        }
-        self.0.store(false, Ordering::Relaxed);
-    }
-
-    fn wake(&self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

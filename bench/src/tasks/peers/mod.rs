@@ -2,6 +2,7 @@
 
 mod calloop;
 mod floor;
+mod floor_slot;
 mod inline;
 mod libuv;
 mod libuv_here;
@@ -12,7 +13,8 @@ mod smol;
 mod tokio;
 
 pub use self::calloop::{Calloop, CalloopHere};
-pub use self::floor::{Epoll, Floor, FloorHere, Park, Spin};
+pub use self::floor::{Epoll, Floor, FloorHere, Park};
+pub use self::floor_slot::FloorSlot;
 pub use self::libuv::Libuv;
 pub use self::libuv_here::LibuvHere;
 pub use self::mainspring::{Mainspring, MainspringPolling, Microtasks, NextTicks};

@@ -5,8 +5,24 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 /// A server without connections that is not gone after so long never will be.
 const ENDING: Duration = Duration::from_secs(5);
+
+/// What a process needs besides its connections, and more.
+const OTHER_DESCRIPTORS: usize = 100;
+
+/// Lets this process, and those that it starts, have so many connections; where it is not changed, the limit
+/// often is 1,024 descriptors.
+pub fn allow_connections(connections: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = (connections + OTHER_DESCRIPTORS) as u64;
+    if limit.current.is_some_and(|current| current < needed) {
+        let more = Rlimit { current: Some(needed), maximum: limit.maximum };
+        setrlimit(Resource::Nofile, more).expect("so many descriptors are allowed");
+    }
+}
 
 pub struct Process {
     child: Child,

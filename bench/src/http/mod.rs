@@ -5,11 +5,9 @@ mod answer;
 mod servers;
 mod wrk;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
 use self::wrk::Load;
 use crate::child::{name, this_program_path};
-use crate::process::Process;
+use crate::process::{Process, allow_connections};
 use crate::processors;
 use crate::table::{Table, progress, thousands};
 
@@ -17,9 +15,6 @@ pub use self::servers::{Server, serve};
 
 /// How many connections there are.
 const CONNECTIONS: [usize; 2] = [64, 1_024];
-
-/// What a process needs besides its connections, and more.
-const OTHER_DESCRIPTORS: u64 = 100;
 
 /// How long a server is loaded, after how long that is not measured. wrk counts in seconds.
 struct Seconds {
@@ -35,7 +30,7 @@ impl Seconds {
 /// Runs all of it, `repetitions` times, the servers taking turns.
 pub fn http(repetitions: usize, quick: bool) -> Vec<Table> {
     let version = wrk::version().expect("wrk is installed, which bench/run sees to");
-    allow_descriptors();
+    allow_connections(CONNECTIONS[1]);
     let seconds = if quick { Seconds::QUICK } else { Seconds::FULL };
     let (server_on, client_on) = processors::two_and_others();
     processors::pin_to(&client_on);
@@ -93,15 +88,5 @@ fn measure(
     table.add(label, "server's CPU time, µs per request", cpu * 1e6 / requests);
     if timeouts > 0 {
         table.notes.push(format!("{label}: {timeouts} requests took longer than wrk waits"));
-    }
-}
-
-/// Servers and wrk inherit it; where it is not changed, it often ends at as many as there are connections.
-fn allow_descriptors() {
-    let limit = getrlimit(Resource::Nofile);
-    let needed = CONNECTIONS[1] as u64 + OTHER_DESCRIPTORS;
-    if limit.current.is_some_and(|current| current < needed) {
-        let more = Rlimit { current: Some(needed), maximum: limit.maximum };
-        setrlimit(Resource::Nofile, more).expect("so many descriptors are allowed");
     }
 }

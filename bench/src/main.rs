@@ -1,8 +1,12 @@
 //! Runs mainspring beside its peers. See README.md.
 
+mod catalogue;
+mod chart;
 mod child;
+mod document;
 mod echo;
 mod futures;
+mod header;
 mod http;
 mod js;
 mod measure;
@@ -12,22 +16,38 @@ mod processors;
 mod promises;
 mod report;
 mod suite;
+mod summary;
 mod table;
 mod tasks;
 mod workloads;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-use clap::{Args, Parser};
+use catalogue::Suite;
+use clap::{Args, Parser, Subcommand};
+use document::Document;
 use suite::{PeerName, Workload};
-use table::Table;
 
 #[global_allocator]
 static ALLOCATOR: measure::Counting = measure::Counting;
 
-/// Runs mainspring beside its peers, and prints a table for each workload.
+/// Runs mainspring beside its peers, and prints a table for each workload. Without a command it runs all
+/// suites.
 #[derive(Parser)]
-enum Arguments {
+#[command(args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(flatten)]
+    all: All,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// All suites, one after the other; one whose program is missing is skipped
+    All(All),
     /// Timers: setting and cancelling, firing, lateness, memory
     Timers(Common),
     /// Echo over TCP: requests per second, CPU time and system calls of the server
@@ -36,7 +56,7 @@ enum Arguments {
         common: Common,
         /// How many connections there are
         #[arg(long, value_name = "N", default_value_t = 64,
-            value_parser = clap::value_parser!(u16).range(1..=1_000))]
+            value_parser = clap::value_parser!(u16).range(1..=10_000))]
         connections: u16,
     },
     /// Promises and blocking work: handlers, chains, combinators, round trips to other threads
@@ -49,6 +69,14 @@ enum Arguments {
     Http(Common),
     /// Scripts, by the command and by Node: start-up, memory, timers, promises, node:net
     Js(Common),
+    /// Measures nothing: puts together what was measured before, a later file before an earlier one
+    Summary {
+        /// What --json has written
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        output: Output,
+    },
     /// Runs one workload with one peer, in this process
     #[command(hide = true)]
     Measure { peer: PeerName, workload: Workload, count: usize },
@@ -75,56 +103,122 @@ enum Arguments {
 }
 
 #[derive(Args)]
+struct All {
+    #[command(flatten)]
+    common: Common,
+    /// Only these suites, with commas between them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+#[derive(Args)]
 struct Common {
     /// A few seconds, to see that everything works: the figures mean little
     #[arg(long)]
     quick: bool,
-    /// Also writes the figures to this file
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
     /// How often each peer runs each workload; 5, or 1 with --quick
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     reps: Option<u32>,
+    #[command(flatten)]
+    output: Output,
 }
 
-impl Common {
-    /// Runs a suite, and shows what it measured.
-    fn run(self, suite: impl FnOnce(usize, bool) -> Vec<Table>) -> std::io::Result<()> {
-        let repetitions = self.reps.map_or(if self.quick { 1 } else { 5 }, |reps| reps as usize);
-        let header = report::header(repetitions);
-        let tables = suite(repetitions, self.quick);
-        report::print(&header, &tables);
-        if let Some(path) = self.json {
-            std::fs::write(path, format!("{:#}\n", report::json(header, &tables)))?;
+#[derive(Args)]
+struct Output {
+    /// Also writes the figures to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Also draws the figures, in this directory
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+}
+
+impl Output {
+    fn write(&self, document: &Document) -> io::Result<()> {
+        if let Some(path) = &self.json {
+            let json = document.to_json(summary::json(document));
+            std::fs::write(path, format!("{json:#}\n"))?;
+        }
+        if let Some(directory) = &self.svg {
+            chart::write_all(document, directory)?;
         }
         Ok(())
     }
 }
 
-fn main() -> std::io::Result<()> {
-    match Arguments::parse() {
-        Arguments::Timers(common) => common.run(suite::timers)?,
-        Arguments::Echo { common, connections } => common
-            .run(|repetitions, quick| echo::echo(repetitions, quick, usize::from(connections)))?,
-        Arguments::Promises(common) => common.run(promises::promises)?,
-        Arguments::Futures(common) => common.run(futures::futures)?,
-        Arguments::Tasks(common) => common.run(tasks::tasks)?,
-        Arguments::Http(common) => common.run(http::http)?,
-        Arguments::Js(common) => common.run(js::js)?,
-        Arguments::MeasureFutures { peer, workload, size, rounds } => {
+impl Common {
+    /// Runs suites, and shows what they measured. One that is skipped is no failure if there are others.
+    fn run(self, suites: &[Suite]) -> io::Result<ExitCode> {
+        let repetitions = self.reps.map_or(if self.quick { 1 } else { 5 }, |reps| reps as usize);
+        let mut document = Document::new(header::header(repetitions));
+        header::print(&document.header);
+        let problems = catalogue::run(suites, self.quick, &mut document, |document| {
+            self.output.write(document)
+        })?;
+        summary::print(&document);
+        for problem in &problems {
+            println!("\n{problem}");
+        }
+        let failed = problems.iter().any(|problem| problem.ends_with("failed"));
+        let nothing = document.workloads.is_empty();
+        Ok(if failed || nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    fn run_only(self, name: &str) -> io::Result<ExitCode> {
+        self.run(&named(&[name.to_owned()])?)
+    }
+}
+
+fn named(names: &[String]) -> io::Result<Vec<Suite>> {
+    catalogue::named(names).map_err(io::Error::other)
+}
+
+fn read(path: &Path) -> io::Result<Document> {
+    let unreadable = |why: String| io::Error::other(format!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let json = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+    Document::from_json(&json).ok_or_else(|| unreadable("is not what --json writes".to_owned()))
+}
+
+/// Puts runs together, and shows what they measured.
+fn summarize(files: &[PathBuf], output: &Output) -> io::Result<()> {
+    let mut documents = files.iter().map(|file| read(file));
+    let mut all = documents.next().expect("there is one at least")?;
+    for document in documents {
+        all.merge(document?);
+    }
+    summary::print(&all);
+    output.write(&all)
+}
+
+fn main() -> io::Result<ExitCode> {
+    let arguments = Arguments::parse();
+    match arguments.command.unwrap_or(Command::All(arguments.all)) {
+        Command::All(all) => return all.common.run(&named(&all.only)?),
+        Command::Timers(common) => return common.run_only("timers"),
+        Command::Echo { common, connections } => {
+            return common.run(&[Suite::echo(usize::from(connections))]);
+        }
+        Command::Promises(common) => return common.run_only("promises"),
+        Command::Futures(common) => return common.run_only("futures"),
+        Command::Tasks(common) => return common.run_only("tasks"),
+        Command::Http(common) => return common.run_only("http"),
+        Command::Js(common) => return common.run_only("js"),
+        Command::Summary { files, output } => summarize(&files, &output)?,
+        Command::MeasureFutures { peer, workload, size, rounds } => {
             futures::measure(peer, workload, size, rounds);
         }
-        Arguments::MeasureTasks { peer, workload, size, rounds } => {
+        Command::MeasureTasks { peer, workload, size, rounds } => {
             tasks::measure(peer, workload, size, rounds);
         }
-        Arguments::ServeHttp { server, processors } => http::serve(server, &processors),
-        Arguments::MeasurePromises { peer, workload, size, rounds } => {
+        Command::ServeHttp { server, processors } => http::serve(server, &processors),
+        Command::MeasurePromises { peer, workload, size, rounds } => {
             promises::measure(peer, workload, size, rounds);
         }
-        Arguments::Measure { peer, workload, count } => suite::measure(peer, workload, count),
-        Arguments::Serve { server, connections, processor } => {
+        Command::Measure { peer, workload, count } => suite::measure(peer, workload, count),
+        Command::Serve { server, connections, processor } => {
             echo::serve(server, connections, processor);
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

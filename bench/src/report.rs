@@ -1,55 +1,8 @@
-//! What was measured, as text and as JSON.
+//! What was measured, as text.
 
-use std::ffi::CStr;
-use std::thread;
-
-use serde_json::{Value, json};
-
-use crate::measure::Random;
 use crate::table::{LIMIT, Metric, Table};
 
-/// What was measured, and where.
-pub fn header(repetitions: usize) -> Value {
-    // SAFETY: libuv returns a constant.
-    let libuv = unsafe { CStr::from_ptr(libuv_sys2::uv_version_string()) };
-    json!({
-        "versions": {
-            "mainspring": locked("mainspring"),
-            "tokio": locked("tokio"),
-            "libuv": libuv.to_string_lossy(),
-            "mio": locked("mio"),
-            "calloop": locked("calloop"),
-            "smol": locked("smol"),
-            "futures": locked("futures-executor"),
-            "hyper": locked("hyper"),
-        },
-        "processors": thread::available_parallelism().map_or(1, usize::from),
-        "allocator": "the system's",
-        "repetitions": repetitions,
-        "seed": Random::SEED,
-    })
-}
-
-/// The version of a dependency, from the lock file.
-fn locked(name: &str) -> &'static str {
-    let line = format!("name = \"{name}\"\nversion = \"");
-    include_str!("../Cargo.lock")
-        .split_once(&line)
-        .and_then(|(_, rest)| rest.split('"').next())
-        .unwrap_or("?")
-}
-
-pub fn print(header: &Value, tables: &[Table]) {
-    let versions = header["versions"].as_object().expect("is an object");
-    let versions: Vec<_> = versions
-        .iter()
-        .map(|(name, version)| format!("{name} {}", version.as_str().unwrap_or("?")))
-        .collect();
-    println!("{}", versions.join(", "));
-    println!(
-        "{} processors, {} repetitions, the system's allocator",
-        header["processors"], header["repetitions"]
-    );
+pub fn print(tables: &[Table]) {
     let mut missing = false;
     for table in tables {
         println!("\n{}", table.title);
@@ -66,7 +19,6 @@ pub fn print(header: &Value, tables: &[Table]) {
     if missing {
         println!("\n– as a median: the peer was stopped after {LIMIT:?}");
     }
-    print_aims(tables);
 }
 
 /// Prints a line for each peer. Returns whether one has no figure.
@@ -113,7 +65,7 @@ fn ratio(value: f64, reference: Option<f64>) -> String {
 }
 
 /// All aims of all tables, what was reached, and who is first; a floor is not a peer that could be.
-fn print_aims(tables: &[Table]) {
+pub fn print_aims(tables: &[Table]) {
     if tables.iter().any(|table| !table.aims.is_empty()) {
         println!("\naims, and who is first");
     }
@@ -140,34 +92,11 @@ fn print_aims(tables: &[Table]) {
 }
 
 /// With as many decimals as its size deserves.
-fn figure(value: f64) -> String {
+pub fn figure(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 1000.0 || size == 0.0 => 0,
         size if size >= 10.0 => 1,
         _ => 2,
     };
     format!("{value:.decimals$}")
-}
-
-pub fn json(header: Value, tables: &[Table]) -> Value {
-    let mut rows = Vec::new();
-    let mut notes = Vec::new();
-    for table in tables {
-        for metric in &table.metrics {
-            for &peer in &table.peers {
-                rows.push(json!({
-                    "workload": table.title,
-                    "metric": metric.name,
-                    "peer": peer,
-                    "median": metric.median(peer),
-                    "aim": table.aim(peer, &metric.name),
-                    "sorted": metric.of(peer),
-                }));
-            }
-        }
-        notes.extend(
-            table.notes.iter().map(|note| json!({ "workload": table.title, "note": note })),
-        );
-    }
-    json!({ "header": header, "results": rows, "notes": notes })
 }

@@ -1,7 +1,8 @@
 //! What was measured, before it is shown.
 
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// A peer that takes longer for one workload is stopped.
 pub const LIMIT: Duration = Duration::from_secs(20);
@@ -81,7 +82,7 @@ impl Metric {
 }
 
 /// Of sorted values.
-fn median(values: &[f64]) -> Option<f64> {
+pub fn median(values: &[f64]) -> Option<f64> {
     let middle = values.len() / 2;
     match values.len() {
         0 => None,
@@ -97,15 +98,22 @@ pub fn thousands(count: usize) -> String {
     format!("{},{:03}", thousands(count / 1000), count % 1000)
 }
 
-/// Shows what is going on: on a terminal in one line, elsewhere in one line each.
+/// Whether more of a metric is better. All others are costs.
+pub fn higher_is_better(metric: &str) -> bool {
+    metric.contains("per second")
+}
+
+/// Shows what is going on, and for how long already: on a terminal in one line, elsewhere in one line each.
 pub fn progress(text: &str) {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    let seconds = BEGIN.get_or_init(Instant::now).elapsed().as_secs();
+    let elapsed = format!("[{}:{:02}]", seconds / 60, seconds % 60);
     let mut stderr = std::io::stderr().lock();
-    let result = if stderr.is_terminal() {
-        write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush())
-    } else if text.is_empty() {
-        Ok(())
-    } else {
-        writeln!(stderr, "{text}")
+    let result = match (stderr.is_terminal(), text) {
+        (true, "") => write!(stderr, "\r\x1b[K").and_then(|()| stderr.flush()),
+        (true, _) => write!(stderr, "\r\x1b[K{elapsed} {text}").and_then(|()| stderr.flush()),
+        (false, "") => Ok(()),
+        (false, _) => writeln!(stderr, "{elapsed} {text}"),
     };
     // A progress that nobody can see is none.
     let _ = result;

@@ -6,7 +6,7 @@ use std::thread;
 use crate::document::Document;
 use crate::process::allow_connections;
 use crate::table::{Table, progress};
-use crate::{echo, futures, http, js, promises, report, suite, tasks};
+use crate::{echo, futures, growth, http, js, promises, report, suite, tasks};
 
 pub struct Suite {
     pub name: String,
@@ -83,6 +83,7 @@ pub fn all() -> Vec<Suite> {
             &["until the first line, ms", "resident while it waits, MB", "requests per second"],
         )
         .needs("node"),
+        Suite::new("growth", growth::growth, &[]),
     ]
 }
 
@@ -128,6 +129,7 @@ pub fn run(
         };
         report::print(&tables);
         document.add(&suite.name, suite.headlines, &tables);
+        growth::print(document, &suite.name);
         keep(document)?;
         aims.extend(tables.into_iter().filter(|table| !table.aims.is_empty()));
     }

@@ -22,6 +22,8 @@ pub struct Workload {
     pub repetitions: u64,
     /// The metrics that matter most.
     pub headlines: Vec<String>,
+    /// What the figures are, if each metric is a size of a population.
+    pub growth: Option<String>,
     pub metrics: Vec<Metric>,
     pub notes: Vec<String>,
 }
@@ -130,6 +132,9 @@ impl Document {
             if chosen.is_empty() {
                 chosen.extend(names.take(1));
             }
+            if table.growth.is_some() {
+                chosen.clear();
+            }
             self.put(Workload {
                 suite: suite.to_owned(),
                 title: table.title.clone(),
@@ -137,6 +142,7 @@ impl Document {
                 machine: header::machine(&self.header),
                 repetitions: self.header["repetitions"].as_u64().unwrap_or_default(),
                 headlines: chosen,
+                growth: table.growth.map(str::to_owned),
                 metrics,
                 notes: table.notes.clone(),
             });
@@ -158,7 +164,7 @@ impl Document {
     }
 
     /// With what was concluded from it, which is not read again.
-    pub fn to_json(&self, summary: Value) -> Value {
+    pub fn to_json(&self, summary: Value, growth: Value) -> Value {
         let workloads: Vec<_> = self
             .workloads
             .iter()
@@ -170,6 +176,7 @@ impl Document {
                     "machine": workload.machine,
                     "repetitions": workload.repetitions,
                     "headlines": workload.headlines,
+                    "growth": workload.growth,
                     "notes": workload.notes,
                 })
             })
@@ -194,6 +201,7 @@ impl Document {
         json!({
             "header": self.header,
             "summary": summary,
+            "growth": growth,
             "workloads": workloads,
             "results": results,
         })
@@ -210,6 +218,7 @@ impl Document {
                 machine: text(&entry["machine"])?,
                 repetitions: entry["repetitions"].as_u64()?,
                 headlines: texts(&entry["headlines"])?,
+                growth: text(&entry["growth"]),
                 metrics: Vec::new(),
                 notes: texts(&entry["notes"])?,
             });
@@ -260,6 +269,7 @@ pub mod tests {
             machine: "a machine".to_owned(),
             repetitions: 3,
             headlines: vec![metric.to_owned()],
+            growth: None,
             metrics: vec![Metric {
                 name: metric.to_owned(),
                 peers: peers.iter().map(samples).collect(),
@@ -278,7 +288,7 @@ pub mod tests {
             workload("one", "ns per turn", &[("mainspring", 1.5), ("floor", 1.0)]),
             workload("two", "requests per second", &[("raw epoll", 10.0), ("mainspring", 9.0)]),
         ]);
-        let text = format!("{:#}", written.to_json(json!([])));
+        let text = format!("{:#}", written.to_json(json!([]), json!([])));
         let read = Document::from_json(&serde_json::from_str(&text).unwrap()).unwrap();
         assert_eq!(read.workloads, written.workloads);
         assert_eq!(read.header, written.header);

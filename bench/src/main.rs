@@ -6,6 +6,7 @@ mod child;
 mod document;
 mod echo;
 mod futures;
+mod growth;
 mod header;
 mod http;
 mod js;
@@ -69,6 +70,8 @@ enum Command {
     Http(Common),
     /// Scripts, by the command and by Node: start-up, memory, timers, promises, node:net
     Js(Common),
+    /// Cost against population: timers, descriptors, tasks and promises, from few to a million
+    Growth(Common),
     /// Measures nothing: puts together what was measured before, a later file before an earlier one
     Summary {
         /// What --json has written
@@ -94,6 +97,14 @@ enum Command {
     /// The same for tasks
     #[command(hide = true)]
     MeasureTasks { peer: tasks::Peer, workload: tasks::Workload, size: usize, rounds: usize },
+    /// The same for growth
+    #[command(hide = true)]
+    MeasureGrowth {
+        peer: growth::Peer,
+        workload: growth::Workload,
+        population: usize,
+        operations: usize,
+    },
     /// Is an HTTP server, in this process, on these processors
     #[command(hide = true)]
     ServeHttp { server: http::Server, processors: Vec<usize> },
@@ -136,7 +147,7 @@ struct Output {
 impl Output {
     fn write(&self, document: &Document) -> io::Result<()> {
         if let Some(path) = &self.json {
-            let json = document.to_json(summary::json(document));
+            let json = document.to_json(summary::json(document), growth::json(document));
             std::fs::write(path, format!("{json:#}\n"))?;
         }
         if let Some(directory) = &self.svg {
@@ -156,6 +167,7 @@ impl Common {
             self.output.write(document)
         })?;
         summary::print(&document);
+        growth::print_bends(&document);
         for problem in &problems {
             println!("\n{problem}");
         }
@@ -188,6 +200,7 @@ fn summarize(files: &[PathBuf], output: &Output) -> io::Result<()> {
         all.merge(document?);
     }
     summary::print(&all);
+    growth::print_bends(&all);
     output.write(&all)
 }
 
@@ -204,6 +217,7 @@ fn main() -> io::Result<ExitCode> {
         Command::Tasks(common) => return common.run_only("tasks"),
         Command::Http(common) => return common.run_only("http"),
         Command::Js(common) => return common.run_only("js"),
+        Command::Growth(common) => return common.run_only("growth"),
         Command::Summary { files, output } => summarize(&files, &output)?,
         Command::MeasureFutures { peer, workload, size, rounds } => {
             futures::measure(peer, workload, size, rounds);
@@ -214,6 +228,9 @@ fn main() -> io::Result<ExitCode> {
         Command::ServeHttp { server, processors } => http::serve(server, &processors),
         Command::MeasurePromises { peer, workload, size, rounds } => {
             promises::measure(peer, workload, size, rounds);
+        }
+        Command::MeasureGrowth { peer, workload, population, operations } => {
+            growth::measure(peer, workload, population, operations);
         }
         Command::Measure { peer, workload, count } => suite::measure(peer, workload, count),
         Command::Serve { server, connections, processor } => {

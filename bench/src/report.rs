@@ -2,9 +2,10 @@
 
 use crate::table::{LIMIT, Metric, Table};
 
+/// Prints the tables, those left out that are about growth.
 pub fn print(tables: &[Table]) {
     let mut missing = false;
-    for table in tables {
+    for table in tables.iter().filter(|table| table.growth.is_none()) {
         println!("\n{}", table.title);
         for metric in &table.metrics {
             missing |= print_metric(table, metric);

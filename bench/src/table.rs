@@ -17,6 +17,8 @@ pub struct Table {
     /// Whether the peers are shown in the order of what was measured, the least first. Then a peer that
     /// has no figure is left out, and a note says why.
     pub ranked: bool,
+    /// What the figures are, if each metric is a size of a population, and its name a number.
+    pub growth: Option<&'static str>,
     pub metrics: Vec<Metric>,
     pub aims: Vec<Aim>,
     /// What is to be said below the figures.
@@ -27,7 +29,7 @@ impl Table {
     pub fn new(title: String, peers: Vec<&'static str>, reference: &'static str) -> Self {
         let references = vec![reference];
         let (metrics, aims, notes) = (Vec::new(), Vec::new(), Vec::new());
-        Self { title, peers, references, ranked: false, metrics, aims, notes }
+        Self { title, peers, references, ranked: false, growth: None, metrics, aims, notes }
     }
 
     pub fn add(&mut self, peer: &'static str, metric: &str, value: f64) {

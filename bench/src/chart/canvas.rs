@@ -80,6 +80,15 @@ impl Canvas {
         ));
     }
 
+    /// Lines from point to point; `style` is for what a class does not say.
+    pub fn curve(&mut self, points: &[(f64, f64)], class: &str, style: &str) {
+        let points: Vec<_> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let points = points.join(" ");
+        self.element(format_args!(
+            "<polyline points=\"{points}\" class=\"{class}\" style=\"{style}\"/>"
+        ));
+    }
+
     pub fn circle(&mut self, x: f64, y: f64, radius: f64, class: &str) {
         self.element(format_args!(
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" class=\"{class}\"/>"

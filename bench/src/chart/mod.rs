@@ -1,8 +1,9 @@
-//! Pictures of what was measured, as SVG: a bar chart for each metric that matters most, and an overview
-//! of all.
+//! Pictures of what was measured, as SVG: a bar chart for each metric that matters most, an overview of all,
+//! and curves where the population grows.
 
 mod bars;
 mod canvas;
+mod curves;
 mod overview;
 mod scale;
 mod words;
@@ -38,6 +39,7 @@ fn draw_all(document: &Document) -> Vec<(String, String)> {
         }
     }
     pictures.extend(overview::draw(document).map(|picture| ("overview".to_owned(), picture)));
+    pictures.extend(curves::draw(document).map(|picture| ("growth".to_owned(), picture)));
     pictures
 }
 
@@ -47,6 +49,18 @@ mod tests {
 
     use super::*;
     use crate::document::tests::{document, workload};
+    use crate::document::{Metric, Workload};
+
+    /// A population from `peers` on, each with its cost.
+    fn growing(peers: &[(&str, f64)]) -> Workload {
+        let mut growing = workload("timers: <insert>", "1000", peers);
+        growing.growth = Some("ns per timer".to_owned());
+        growing.headlines.clear();
+        let more: Vec<_> = peers.iter().map(|&(peer, cost)| (peer, cost * 1.5)).collect();
+        let metric = workload("", "3162", &more).metrics.remove(0);
+        growing.metrics.push(Metric { ..metric });
+        growing
+    }
 
     fn pictures() -> Vec<(String, String)> {
         let peers = [("floor", 20.0), ("mainspring", 30.0), ("tokio & co", 40.0), ("libuv", -1.0)];
@@ -54,6 +68,7 @@ mod tests {
             workload("1,000 timers: \"set\" < cancel", "insert, ns per timer", &peers),
             workload("1,000 timers: \"set\" > cancel", "insert, ns per timer", &peers[..3]),
             workload("far apart", "requests per second", &[("mainspring", 1e6), ("Node", 1.0)]),
+            growing(&peers[..3]),
         ]))
     }
 
@@ -67,6 +82,7 @@ mod tests {
                 "a-suite-1000-timers-set-cancel-insert-2",
                 "a-suite-far-apart-requests-per-second",
                 "overview",
+                "growth",
             ]
         );
     }

@@ -11,6 +11,7 @@ mod header;
 mod http;
 mod js;
 mod measure;
+mod node;
 mod peers;
 mod process;
 mod processors;

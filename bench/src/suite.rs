@@ -5,34 +5,45 @@ use std::collections::HashSet;
 use clap::ValueEnum;
 
 use crate::child::{name, output, this_program};
-use crate::peers::{Calloop, Libuv, Mainspring, MainspringTimerfd, TokioFuture, TokioTask};
+use crate::node::{note, version};
+use crate::peers::{
+    Calloop, Floor, Libuv, Mainspring, MainspringTimerfd, Mio, Smol, TokioFuture, TokioTask, node,
+};
 use crate::table::{Table, progress, thousands};
 use crate::workloads;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub enum PeerName {
+    Floor,
     Mainspring,
     MainspringTimerfd,
     TokioFuture,
     TokioTask,
+    Smol,
     Libuv,
     Calloop,
+    Mio,
+    Node,
 }
 
 impl PeerName {
     pub fn label(self) -> &'static str {
         match self {
+            Self::Floor => "floor",
             Self::Mainspring => "mainspring",
             Self::MainspringTimerfd => "mainspring, timerfd",
             Self::TokioFuture => "tokio, bare future",
             Self::TokioTask => "tokio, task",
+            Self::Smol => "smol",
             Self::Libuv => "libuv",
             Self::Calloop => "calloop",
+            Self::Mio => "mio, BTreeMap",
+            Self::Node => "Node",
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Workload {
     Churn,
     Firing,
@@ -51,11 +62,18 @@ impl Workload {
     }
 
     fn peers(self) -> &'static [PeerName] {
-        use PeerName::{Calloop, Libuv, Mainspring, MainspringTimerfd, TokioFuture, TokioTask};
+        use PeerName::{
+            Calloop, Floor, Libuv, Mainspring, MainspringTimerfd, Mio, Node, Smol, TokioFuture,
+            TokioTask,
+        };
         match self {
-            Self::Churn | Self::Memory => &[Mainspring, TokioFuture, TokioTask, Libuv, Calloop],
-            Self::Firing => &[Mainspring, TokioTask, Libuv, Calloop],
-            Self::Chain => &[Mainspring, MainspringTimerfd, TokioTask, Libuv, Calloop],
+            Self::Churn | Self::Memory => {
+                &[Floor, Mainspring, TokioFuture, TokioTask, Smol, Libuv, Calloop, Mio, Node]
+            }
+            Self::Firing => &[Floor, Mainspring, TokioTask, Smol, Libuv, Calloop, Mio, Node],
+            Self::Chain => {
+                &[Floor, Mainspring, MainspringTimerfd, TokioTask, Smol, Libuv, Calloop, Mio, Node]
+            }
         }
     }
 }
@@ -77,11 +95,15 @@ pub fn measure(peer: PeerName, workload: Workload, count: usize) {
         (PeerName::TokioFuture, Workload::Churn) => workloads::churn::<TokioFuture>(count),
         (PeerName::TokioFuture, Workload::Memory) => workloads::memory::<TokioFuture>(count),
         (PeerName::TokioFuture, _) => panic!("a future without a task is run by nothing"),
+        (PeerName::Floor, _) => with!(Floor),
         (PeerName::Mainspring, _) => with!(Mainspring),
         (PeerName::MainspringTimerfd, _) => with!(MainspringTimerfd),
         (PeerName::TokioTask, _) => with!(TokioTask),
+        (PeerName::Smol, _) => with!(Smol),
         (PeerName::Libuv, _) => with!(Libuv),
         (PeerName::Calloop, _) => with!(Calloop),
+        (PeerName::Mio, _) => with!(Mio),
+        (PeerName::Node, _) => node::become_it(workload, count),
     }
 }
 
@@ -106,9 +128,13 @@ pub fn timers(repetitions: usize, quick: bool) -> Vec<Table> {
             (Workload::Memory, 1_000_000),
         ]
     };
+    let node = version();
     let mut tables: Vec<_> =
-        sizes.iter().map(|&(workload, count)| table(workload, count)).collect();
+        sizes.iter().map(|&(workload, count)| table(workload, count, node.as_deref())).collect();
     let mut stopped = HashSet::new();
+    if node.is_none() {
+        stopped.extend((0..sizes.len()).map(|index| (index, PeerName::Node)));
+    }
     for repetition in 1..=repetitions {
         for (index, table) in tables.iter_mut().enumerate() {
             let (workload, count) = sizes[index];
@@ -133,10 +159,14 @@ pub fn timers(repetitions: usize, quick: bool) -> Vec<Table> {
     tables
 }
 
-fn table(workload: Workload, count: usize) -> Table {
+fn table(workload: Workload, count: usize, node: Option<&str>) -> Table {
     let title = format!("{} timers: {}", thousands(count), workload.title());
-    let peers = workload.peers().iter().map(|peer| peer.label()).collect();
-    Table::new(title, peers, PeerName::Mainspring.label())
+    let peers = workload.peers().iter().filter(|&&peer| peer != PeerName::Node || node.is_some());
+    let peers = peers.map(|peer| peer.label()).collect();
+    let mut table = Table::new(title, peers, PeerName::Floor.label());
+    table.references.push(PeerName::Mainspring.label());
+    table.notes.push(note(node));
+    table
 }
 
 /// Measures in a process of its own. Returns what it wrote, and whether it came to its end.

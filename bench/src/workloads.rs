@@ -12,9 +12,18 @@ fn report(metric: &str, value: f64) {
     println!("{metric}\t{value}");
 }
 
-fn long_delays(random: &mut Random, count: usize) -> Vec<Duration> {
+pub fn long_delays(random: &mut Random, count: usize) -> Vec<Duration> {
     random.durations(count, Duration::from_secs(1), Duration::from_secs(3600))
 }
+
+/// How often as many timers are set and cancelled, one after the other.
+pub fn rounds(count: usize) -> usize {
+    const OPERATIONS: usize = 200_000;
+    OPERATIONS.div_ceil(2 * count)
+}
+
+/// The time within which timers fire.
+pub const FIRING: Duration = Duration::from_millis(200);
 
 /// An empty vector, whose memory is there already.
 pub fn room<T>(count: usize) -> Vec<T> {
@@ -31,13 +40,12 @@ fn all_cancelled(tally: &Rc<Tally>) {
 
 /// Sets `count` timers that are far away, and cancels them in a random order.
 pub fn churn<P: Peer>(count: usize) {
-    const OPERATIONS: usize = 200_000;
     let mut random = Random::new();
     let delays = long_delays(&mut random, count);
     let mut ids = room(count);
     let tally = Tally::new(0);
     let mut peer = P::new();
-    let rounds = OPERATIONS.div_ceil(2 * count);
+    let rounds = rounds(count);
     let mut inserting = Duration::ZERO;
     let mut cancelling = Duration::ZERO;
     let each = |all: Duration| all.as_nanos() as f64 / (rounds * count) as f64;
@@ -58,7 +66,7 @@ pub fn churn<P: Peer>(count: usize) {
 pub fn firing<P: Fires>(count: usize) {
     let mut lead = Duration::from_millis(100);
     loop {
-        let delays = Random::new().durations(count, lead, lead + Duration::from_millis(200));
+        let delays = Random::new().durations(count, lead, lead + FIRING);
         let begin = Instant::now();
         let deadlines: Vec<_> = delays.into_iter().map(|delay| begin + delay).collect();
         let tally = Tally::new(count);

@@ -1,8 +1,12 @@
 //! One module for each peer, and what they all implement.
 
 mod calloop;
+mod floor;
 mod libuv;
 mod mainspring;
+mod mio;
+pub mod node;
+mod smol;
 mod tokio;
 
 use std::cell::RefCell;
@@ -10,8 +14,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 pub use self::calloop::Calloop;
+pub use self::floor::Floor;
 pub use self::libuv::Libuv;
 pub use self::mainspring::{Mainspring, MainspringTimerfd};
+pub use self::mio::Mio;
+pub use self::smol::Smol;
 pub use self::tokio::{TokioFuture, TokioTask};
 
 /// A loop whose timers can be set and cancelled.
@@ -127,10 +134,13 @@ mod tests {
 
     #[test]
     fn timers_fire_unless_they_are_cancelled() {
+        fires::<Floor>();
         fires::<Mainspring>();
         fires::<MainspringTimerfd>();
         fires::<TokioTask>();
+        fires::<Smol>();
         fires::<Libuv>();
+        fires::<Mio>();
         fires::<Calloop>();
     }
 }

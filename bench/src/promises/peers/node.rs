@@ -1,17 +1,12 @@
 //! Node: a script, in a process of its own.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::child;
 
-/// Which version there is, if there is one.
-pub fn version() -> Option<String> {
-    let output = Command::new("node").arg("--version").stderr(Stdio::null()).output().ok()?;
-    let version = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| version.trim().to_owned())
-}
+pub use crate::node::version;
 
 /// Runs as many rounds of a workload. Returns its figures by name; or nothing if it takes too long.
 pub fn run(workload: &str, size: usize, rounds: usize) -> Option<Value> {

@@ -46,15 +46,20 @@ impl Process {
 
     /// The CPU time that it has used, in user and kernel mode, all threads together.
     pub fn cpu(&self) -> Duration {
-        let id = self.child.id().cast_signed();
-        let mut clock = 0;
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: both write to what they are given, and to nothing else.
-        unsafe {
-            assert_eq!(libc::clock_getcpuclockid(id, &raw mut clock), 0, "it is there");
-            assert_eq!(libc::clock_gettime(clock, &raw mut time), 0, "it has a clock");
+        cpu_of(self.child.id()).expect("it is there")
+    }
+
+    /// That, and the same of the processes that it has started, and of those that they have.
+    pub fn cpu_with_children(&self) -> Duration {
+        let parents = parents();
+        let mut family = vec![self.child.id()];
+        let mut index = 0;
+        while let Some(&parent) = family.get(index) {
+            let children = parents.iter().filter(|pair| pair.1 == parent);
+            family.extend(children.map(|pair| pair.0));
+            index += 1;
         }
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+        family.into_iter().map(|id| cpu_of(id).expect("it is there")).sum()
     }
 
     /// Waits for its end, which is near.
@@ -78,4 +83,29 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The CPU time of a process, if there is such a one.
+fn cpu_of(id: u32) -> Option<Duration> {
+    let mut clock = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both write to what they are given, and to nothing else.
+    let failed = unsafe {
+        libc::clock_getcpuclockid(id.cast_signed(), &raw mut clock) != 0
+            || libc::clock_gettime(clock, &raw mut time) != 0
+    };
+    (!failed).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
+/// All processes, each with the one that started it.
+fn parents() -> Vec<(u32, u32)> {
+    let processes = std::fs::read_dir("/proc").expect("Linux");
+    let pair = |name: std::ffi::OsString| {
+        let id = name.to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // A name in brackets, which may have any characters, then the state.
+        let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?;
+        Some((id, parent.parse().ok()?))
+    };
+    processes.filter_map(|entry| pair(entry.ok()?.file_name())).collect()
 }

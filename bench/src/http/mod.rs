@@ -7,6 +7,7 @@ mod wrk;
 
 use self::wrk::Load;
 use crate::child::{name, this_program_path};
+use crate::node;
 use crate::process::{Process, allow_connections};
 use crate::processors;
 use crate::table::{Table, progress, thousands};
@@ -31,11 +32,16 @@ impl Seconds {
 pub fn http(repetitions: usize, quick: bool) -> Vec<Table> {
     let version = wrk::version().expect("wrk is installed, which bench/run sees to");
     allow_connections(CONNECTIONS[1]);
+    let servers = Server::available();
     let seconds = if quick { Seconds::QUICK } else { Seconds::FULL };
     let (server_on, client_on) = processors::two_and_others();
     processors::pin_to(&client_on);
     let mut tables = CONNECTIONS.map(|connections| {
-        let mut table = table(connections);
+        let mut table = table(connections, &servers);
+        table.notes.push(node::note(node::version().as_deref()));
+        if !servers.contains(&Server::Compio) {
+            table.notes.push("compio is not measured: there is no io_uring".to_owned());
+        }
         table.notes.push(if server_on == client_on {
             format!("{version}; it shares the processors {server_on:?} with the server")
         } else {
@@ -45,7 +51,7 @@ pub fn http(repetitions: usize, quick: bool) -> Vec<Table> {
     });
     for repetition in 1..=repetitions {
         for (table, connections) in tables.iter_mut().zip(CONNECTIONS) {
-            for &server in Server::ALL {
+            for &server in &servers {
                 let label = server.label();
                 progress(&format!("{repetition} of {repetitions}: {}, {label}", table.title));
                 measure(server, connections, &seconds, &server_on, table);
@@ -56,9 +62,9 @@ pub fn http(repetitions: usize, quick: bool) -> Vec<Table> {
     tables.into()
 }
 
-fn table(connections: usize) -> Table {
+fn table(connections: usize, servers: &[Server]) -> Table {
     let title = format!("HTTP/1.1, {} connections", thousands(connections));
-    let peers = Server::ALL.iter().map(|server| server.label()).collect();
+    let peers = servers.iter().map(|server| server.label()).collect();
     let mut table = Table::new(title, peers, Server::Tokio.label());
     table.references.extend([Server::TokioTwice.label(), Server::Epoll.label()]);
     table
@@ -77,10 +83,10 @@ fn measure(
     let process = Process::start(&command);
     answer::check(process.port);
     wrk::load(process.port, connections, seconds.before);
-    let before = process.cpu();
+    let before = process.cpu_with_children();
     let Load { requests, per_second, median, percentile_99, timeouts } =
         wrk::load(process.port, connections, seconds.measured);
-    let cpu = (process.cpu() - before).as_secs_f64();
+    let cpu = (process.cpu_with_children() - before).as_secs_f64();
     let label = server.label();
     table.add(label, "requests per second", per_second);
     table.add(label, "latency, median, µs", median);

@@ -1,7 +1,10 @@
 //! The same server on each peer, with two threads.
 
+mod compio;
 mod epoll;
 mod mainspring;
+mod monoio;
+mod node;
 mod smol;
 mod tokio;
 
@@ -27,11 +30,35 @@ pub enum Server {
     Tokio,
     TokioTwice,
     Smol,
+    Monoio,
+    Compio,
+    Node,
+    NodeTwice,
 }
 
 impl Server {
-    pub const ALL: &[Self] =
-        &[Self::Epoll, Self::Mainspring, Self::Tokio, Self::TokioTwice, Self::Smol];
+    const ALL: &[Self] = &[
+        Self::Epoll,
+        Self::Mainspring,
+        Self::Tokio,
+        Self::TokioTwice,
+        Self::Smol,
+        Self::Monoio,
+        Self::Compio,
+        Self::Node,
+        Self::NodeTwice,
+    ];
+
+    /// Those that can run here.
+    pub fn available() -> Vec<Self> {
+        let has_node = crate::node::version().is_some();
+        let is_available = |server: &Self| match server {
+            Self::Node | Self::NodeTwice => has_node,
+            Self::Compio => compio::is_available(),
+            _ => true,
+        };
+        Self::ALL.iter().copied().filter(is_available).collect()
+    }
 
     pub fn label(self) -> &'static str {
         match self {
@@ -40,6 +67,10 @@ impl Server {
             Self::Tokio => "tokio",
             Self::TokioTwice => "tokio ×2",
             Self::Smol => "smol",
+            Self::Monoio => "monoio",
+            Self::Compio => "compio",
+            Self::Node => "Node",
+            Self::NodeTwice => "Node ×2",
         }
     }
 
@@ -55,6 +86,10 @@ impl Server {
             }
             Self::TokioTwice => each(say_port, tokio::run_on_this_thread),
             Self::Smol => each(say_port, smol::run),
+            Self::Monoio => each(say_port, monoio::run),
+            Self::Compio => each(say_port, compio::run),
+            Self::Node => node::run(0, say_port),
+            Self::NodeTwice => node::run(THREADS, say_port),
         }
     }
 }
@@ -105,7 +140,7 @@ mod tests {
 
     #[test]
     fn every_server_gives_the_same_answer() {
-        for &server in Server::ALL {
+        for server in Server::available() {
             let (say, port) = mpsc::channel();
             thread::spawn(move || server.run(|port| say.send(port).unwrap()));
             let port = port.recv().unwrap();

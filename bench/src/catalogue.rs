@@ -4,7 +4,6 @@ use std::path::Path;
 use std::thread;
 
 use crate::document::Document;
-use crate::process::allow_connections;
 use crate::table::{Table, progress};
 use crate::{echo, futures, growth, http, js, promises, report, suite, tasks};
 
@@ -30,21 +29,12 @@ impl Suite {
         Self { needs: Some(program), ..self }
     }
 
-    /// Echo, with as many connections.
-    pub fn echo(connections: usize) -> Self {
+    pub fn echo(load: echo::Load) -> Self {
         Self::new(
-            &format!("echo-{connections}"),
-            move |repetitions, quick| {
-                allow_connections(connections);
-                echo::echo(repetitions, quick, connections)
-            },
+            "echo",
+            move |repetitions, quick| echo::echo(repetitions, quick, &load),
             &["requests per second", "server's CPU time, µs per request"],
         )
-    }
-
-    /// Whether it is meant by a name: `echo` means all that begin with `echo-`.
-    fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.name.split('-').next() == Some(name)
     }
 }
 
@@ -62,8 +52,7 @@ pub fn all() -> Vec<Suite> {
                 "resident, bytes per timer",
             ],
         ),
-        Suite::echo(64),
-        Suite::echo(1_024),
+        Suite::echo(echo::Load::default()),
         Suite::new("promises", promises::promises, &[]),
         Suite::new("futures", futures::futures, &[]),
         Suite::new("tasks", tasks::tasks, &[]),
@@ -90,11 +79,11 @@ pub fn all() -> Vec<Suite> {
 /// Those with these names, or the name that there is not.
 pub fn named(names: &[String]) -> Result<Vec<Suite>, String> {
     let mut all = all();
-    if let Some(name) = names.iter().find(|name| !all.iter().any(|suite| suite.is_called(name))) {
+    if let Some(name) = names.iter().find(|name| !all.iter().any(|suite| suite.name == **name)) {
         let known: Vec<_> = all.iter().map(|suite| suite.name.as_str()).collect();
         return Err(format!("there is no suite {name}, but {}", known.join(", ")));
     }
-    all.retain(|suite| names.is_empty() || names.iter().any(|name| suite.is_called(name)));
+    all.retain(|suite| names.is_empty() || names.iter().any(|name| suite.name == *name));
     Ok(all)
 }
 
@@ -153,8 +142,7 @@ mod tests {
 
     #[test]
     fn suites_are_found_by_their_names() {
-        assert_eq!(names(&["http", "echo"]).unwrap(), ["echo-64", "echo-1024", "http"]);
-        assert_eq!(names(&["echo-64"]).unwrap(), ["echo-64"]);
+        assert_eq!(names(&["http", "echo"]).unwrap(), ["echo", "http"]);
         assert_eq!(names(&[]).unwrap().len(), all().len());
         assert!(names(&["timers", "nothing"]).unwrap_err().contains("no suite nothing"));
     }

@@ -56,10 +56,8 @@ enum Command {
     Echo {
         #[command(flatten)]
         common: Common,
-        /// How many connections there are
-        #[arg(long, value_name = "N", default_value_t = 64,
-            value_parser = clap::value_parser!(u16).range(1..=10_000))]
-        connections: u16,
+        #[command(flatten)]
+        load: echo::Load,
     },
     /// Promises and blocking work: handlers, chains, combinators, round trips to other threads
     Promises(Common),
@@ -210,9 +208,7 @@ fn main() -> io::Result<ExitCode> {
     match arguments.command.unwrap_or(Command::All(arguments.all)) {
         Command::All(all) => return all.common.run(&named(&all.only)?),
         Command::Timers(common) => return common.run_only("timers"),
-        Command::Echo { common, connections } => {
-            return common.run(&[Suite::echo(usize::from(connections))]);
-        }
+        Command::Echo { common, load } => return common.run(&[Suite::echo(load)]),
         Command::Promises(common) => return common.run_only("promises"),
         Command::Futures(common) => return common.run_only("futures"),
         Command::Tasks(common) => return common.run_only("tasks"),

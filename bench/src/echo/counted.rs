@@ -69,6 +69,11 @@ impl Tool {
         trial.is_ok_and(|status| status.success())
     }
 
+    /// valgrind would count what Node's compiler does, too, and takes minutes for it.
+    pub fn can_count(self, server: Server) -> bool {
+        self == Self::Strace || server != Server::Node
+    }
+
     fn parse(self, output: &str) -> Counts {
         match self {
             Self::Strace => system_calls(output),
@@ -105,7 +110,7 @@ impl Tool {
     ) -> Option<Counts> {
         let file = std::env::temp_dir().join(format!("mainspring-bench-{}", std::process::id()));
         let mut command = self.command(file.to_str().expect("its path is text"));
-        command.extend(arguments(server, connections, processors.map(|two| two.server)));
+        command.extend(arguments(server, connections, processors));
         let process = Process::start(&command);
         let mut client = Client::connect(process.port, connections);
         if !client.exchange(requests, Instant::now() + LIMIT) {

@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 use rustix::event::Timespec;
 use rustix::event::epoll::{CreateFlags, Event, EventData, EventFlags, add, create, wait};
 
+use crate::table::LIMIT;
+
 /// The size of a message, in bytes.
 pub const MESSAGE: usize = 64;
 
-/// A server that does not answer for so long never will.
-const SILENCE: Duration = Duration::from_secs(5);
+/// A server that does not answer for so long never will. Under a tool that counts it takes seconds until it has
+/// accepted many connections.
+const SILENCE: Duration = LIMIT;
 
 pub struct Client {
     poller: OwnedFd,

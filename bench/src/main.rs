@@ -203,7 +203,14 @@ fn summarize(files: &[PathBuf], output: &Output) -> io::Result<()> {
     output.write(&all)
 }
 
-fn main() -> io::Result<ExitCode> {
+fn main() -> ExitCode {
+    run().unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run() -> io::Result<ExitCode> {
     let arguments = Arguments::parse();
     match arguments.command.unwrap_or(Command::All(arguments.all)) {
         Command::All(all) => return all.common.run(&named(&all.only)?),

@@ -8,9 +8,9 @@ use crate::growth::{Curve, curves};
 
 const MARGIN: f64 = 24.0;
 const COLUMNS: usize = 3;
-const PANEL: (f64, f64) = (330.0, 250.0);
+const PANEL: (f64, f64) = (330.0, 260.0);
 /// What a panel has around its axes: left, right, top, bottom.
-const AROUND: (f64, f64, f64, f64) = (46.0, 82.0, 44.0, 36.0);
+const AROUND: (f64, f64, f64, f64) = (46.0, 82.0, 54.0, 36.0);
 const TOP: f64 = 92.0;
 /// The least distance between the names of curves.
 const APART: f64 = 14.0;

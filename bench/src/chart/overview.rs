@@ -36,7 +36,7 @@ pub fn draw(document: &Document) -> Option<String> {
     let bottom = TOP + lines.len() as f64 * ROW + suites as f64 * GAP;
 
     let mut canvas = Canvas::new();
-    heading(&mut canvas, document, &lines);
+    heading(&mut canvas, &lines);
     let one = scale.at(1.0);
     canvas.rectangle(LEFT, TOP - 8.0, one - LEFT, bottom - TOP + 8.0, "tint");
     for tick in scale.ticks() {
@@ -65,14 +65,14 @@ fn ratio(beside: Option<&Beside>) -> Option<f64> {
     beside.and_then(|beside| beside.ratio)
 }
 
-fn heading(canvas: &mut Canvas, document: &Document, lines: &[Line]) {
+fn heading(canvas: &mut Canvas, lines: &[Line]) {
     let title = "mainspring beside the floor and the best other peer";
     canvas.text(MARGIN, 34.0, Anchor::Start, "title", title);
     let subtitle =
         "ratio of mainspring's cost to theirs, of a rate the reciprocal; logarithmic axis";
     canvas.text(MARGIN, 56.0, Anchor::Start, "", subtitle);
     // The last ones, where several runs were put together.
-    let circumstances = document.workloads.last().map(|last| last.circumstances());
+    let circumstances = lines.last().map(|last| last.workload.circumstances());
     let circumstances = circumstances.unwrap_or_default();
     canvas.text(MARGIN, 76.0, Anchor::Start, "faint", &words::at_most(&circumstances, 140));
     canvas.circle(MARGIN + 6.0, 100.0, 4.5, "fill-ours");

@@ -192,8 +192,13 @@ fn run(
         let (title, value) = line.split_once('\t').expect("a figure and its value");
         let table = tables.iter_mut().find(|table| table.title == title).expect("is known");
         table.add(peer.label(), &population.to_string(), value.parse().expect("a number"));
-        if !ended {
-            table.notes.push(format!("{} was stopped after {LIMIT:?}", peer.label()));
+    }
+    if !ended {
+        let note = format!("{} was stopped after {LIMIT:?}", peer.label());
+        let titles = workload.figures().iter().map(|figure| figure.0);
+        for title in titles {
+            let table = tables.iter_mut().find(|table| table.title == title).expect("is known");
+            table.notes.push(note.clone());
         }
     }
     ended

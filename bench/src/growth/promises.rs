@@ -1,4 +1,5 @@
-//! As many promises as the population wait at once, each with a handler, and are resolved in a random order.
+//! As many promises as the population wait at once, each with a handler, and are resolved in the order in which they
+//! were made.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::{PROMISES, Peer, report};
-use crate::measure::{Random, thread_cpu};
+use crate::measure::thread_cpu;
 
 /// What the handlers were given: how often, and together.
 type Tally = Rc<Cell<(usize, usize)>>;
@@ -30,14 +31,12 @@ pub fn measure(peer: Peer, population: usize, rounds: usize) {
     }
 }
 
-/// A round that is not measured, so that no population pays for fresh memory, then the others. A round is given
-/// numbers in a random order: it resolves the promises in this order, each with its number.
-fn repeat(population: usize, rounds: usize, mut round: impl FnMut(&[usize], &Tally)) {
-    let mut order: Vec<_> = (0..population).collect();
-    Random::new().shuffle(&mut order);
+/// A round that is not measured, so that no population pays for fresh memory, then the others. Each promise is
+/// resolved with its number.
+fn repeat(population: usize, rounds: usize, mut round: impl FnMut(&Tally)) {
     let tally = Tally::default();
     let mut once = || {
-        let (cpu, ()) = thread_cpu(|| round(&order, &tally));
+        let (cpu, ()) = thread_cpu(|| round(&tally));
         let expected = (population, population * (population - 1) / 2);
         assert_eq!(tally.replace((0, 0)), expected, "each handler runs once, with its value");
         assert_eq!(Rc::strong_count(&tally), 1, "what was captured has been dropped");
@@ -51,7 +50,7 @@ fn repeat(population: usize, rounds: usize, mut round: impl FnMut(&[usize], &Tal
 fn mainspring(population: usize, rounds: usize) {
     let event_loop = EventLoop::new().unwrap();
     let cx = event_loop.cx();
-    repeat(population, rounds, |order, tally| {
+    repeat(population, rounds, |tally| {
         let mut resolvers = Vec::with_capacity(population);
         for _ in 0..population {
             let (promise, resolver) = LocalPromise::with_resolvers(cx);
@@ -59,8 +58,8 @@ fn mainspring(population: usize, rounds: usize) {
             promise.then(move |_, value| add(&tally, value));
             resolvers.push(resolver);
         }
-        for &number in order {
-            resolvers[number].resolve(number);
+        for (number, resolver) in resolvers.iter().enumerate() {
+            resolver.resolve(number);
         }
         event_loop.run_until_idle().unwrap();
     });
@@ -70,20 +69,20 @@ fn mainspring(population: usize, rounds: usize) {
 fn tokio(population: usize, rounds: usize) {
     let runtime = Builder::new_current_thread().build().unwrap();
     let local = LocalSet::new();
-    repeat(population, rounds, |order, tally| {
+    repeat(population, rounds, |tally| {
         local.block_on(&runtime, async {
             let mut senders = Vec::with_capacity(population);
             for _ in 0..population {
                 let (sender, receiver) = oneshot::channel();
                 let tally = Rc::clone(tally);
                 spawn_local(async move { add(&tally, receiver.await.unwrap()) });
-                senders.push(Some(sender));
+                senders.push(sender);
             }
             // Tasks are run in the order in which they were made ready: when a new one has ended, the others
             // wait, and in the end have run.
             spawn_local(async {}).await.unwrap();
-            for &number in order {
-                senders[number].take().expect("once each").send(number).unwrap();
+            for (number, sender) in senders.into_iter().enumerate() {
+                sender.send(number).unwrap();
             }
             spawn_local(async {}).await.unwrap();
         });
@@ -94,7 +93,7 @@ fn tokio(population: usize, rounds: usize) {
 fn floor(population: usize, rounds: usize) {
     type Handler = Box<dyn FnOnce(usize)>;
     type Promise = RefCell<Option<Handler>>;
-    repeat(population, rounds, |order, tally| {
+    repeat(population, rounds, |tally| {
         let mut queue: VecDeque<(Rc<Promise>, usize)> = VecDeque::new();
         let promises: Vec<Rc<Promise>> = (0..population)
             .map(|_| {
@@ -102,10 +101,9 @@ fn floor(population: usize, rounds: usize) {
                 Rc::new(RefCell::new(Some(Box::new(move |value| add(&tally, value)) as Handler)))
             })
             .collect();
-        for &number in order {
-            queue.push_back((Rc::clone(&promises[number]), number));
+        for (number, promise) in promises.into_iter().enumerate() {
+            queue.push_back((promise, number));
         }
-        drop(promises);
         while let Some((promise, value)) = queue.pop_front() {
             promise.take().expect("once each")(value);
         }

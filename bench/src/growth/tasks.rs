@@ -69,7 +69,8 @@ fn floor(population: usize, rounds: usize) {
 }
 
 fn mainspring(population: usize, rounds: usize) {
-    let event_loop = EventLoop::new().unwrap();
+    // By default a lane refuses tasks before there are a million.
+    let event_loop = EventLoop::builder().high_water_mark(population).build().unwrap();
     let handle = event_loop.handle();
     repeat(population, rounds, |capture| {
         for _ in 0..population {

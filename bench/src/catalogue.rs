@@ -83,7 +83,7 @@ pub fn named(names: &[String]) -> Result<Vec<Suite>, String> {
         let known: Vec<_> = all.iter().map(|suite| suite.name.as_str()).collect();
         return Err(format!("there is no suite {name}, but {}", known.join(", ")));
     }
-    all.retain(|suite| names.is_empty() || names.iter().any(|name| suite.name == *name));
+    all.retain(|suite| names.is_empty() || names.contains(&suite.name));
     Ok(all)
 }
 

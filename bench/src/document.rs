@@ -95,10 +95,8 @@ impl Workload {
         format!("{} · {} · {} {times}", self.date, self.machine, self.repetitions)
     }
 
-    /// Of suites that differ in a number, as `echo-64` and `echo-1024`, the same title is the same workload.
     fn is(&self, other: &Self) -> bool {
-        let stem = |workload: &Self| workload.suite.split('-').next().map(str::to_owned);
-        self.title == other.title && stem(self) == stem(other)
+        self.title == other.title && self.suite == other.suite
     }
 }
 

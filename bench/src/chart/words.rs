@@ -129,7 +129,7 @@ mod tests {
         );
         assert_eq!(
             file_name(
-                "echo-64",
+                "echo",
                 "echo, 64 connections: 10 requests of 64 bytes",
                 "requests per second"
             ),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::Timespec;
 use rustix::event::epoll::{CreateFlags, Event, EventData, EventFlags, add, create, wait};
+use rustix::io::retry_on_intr;
 
 use crate::table::LIMIT;
 
@@ -59,7 +60,8 @@ impl Client {
         let (mut sent, mut answered) = (first, 0);
         let silence = Timespec { tv_sec: SILENCE.as_secs() as i64, tv_nsec: 0 };
         while answered < requests {
-            let count = wait(&self.poller, &mut self.events[..], Some(&silence)).unwrap();
+            let count = retry_on_intr(|| wait(&self.poller, &mut self.events[..], Some(&silence)));
+            let count = count.unwrap();
             assert!(count > 0, "the server does not answer");
             for event in &self.events[..count] {
                 let connection = &mut self.connections[event.data.u64() as usize];

@@ -3,6 +3,7 @@
 use std::net::TcpStream;
 
 use rustix::event::epoll::{CreateFlags, Event, EventData, EventFlags, add, create, wait};
+use rustix::io::retry_on_intr;
 
 use super::{BUFFER, EVENTS, echo};
 
@@ -40,7 +41,7 @@ fn run(
     let mut buffer = [0; BUFFER];
     let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; EVENTS];
     while open > 0 {
-        let count = wait(&poller, &mut events[..], None).unwrap();
+        let count = retry_on_intr(|| wait(&poller, &mut events[..], None)).unwrap();
         for event in &events[..count] {
             let slot = &mut streams[event.data.u64() as usize];
             let stream = slot.as_ref().expect("a closed one has no events");

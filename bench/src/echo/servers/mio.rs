@@ -1,5 +1,6 @@
 //! mio: edge-triggered; which connection an event belongs to is looked up in a vector.
 
+use std::io::ErrorKind;
 use std::net::TcpStream;
 
 use mio::{Events, Interest, Poll, Token};
@@ -21,7 +22,10 @@ pub fn run(streams: Vec<TcpStream>) {
     let mut buffer = [0; BUFFER];
     let mut events = Events::with_capacity(EVENTS);
     while open > 0 {
-        poll.poll(&mut events, None).unwrap();
+        match poll.poll(&mut events, None) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            result => result.unwrap(),
+        }
         for event in &events {
             let slot = &mut streams[event.token().0];
             let stream = slot.as_ref().expect("a closed one has no events");

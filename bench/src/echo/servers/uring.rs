@@ -19,6 +19,13 @@ pub fn ring(submissions: usize) -> io::Result<IoUring> {
     builder().setup_cqsize(2 * submissions).build(submissions)
 }
 
+/// Submits what there is, and waits for as many completions.
+pub fn enter(ring: &IoUring, completions: usize) {
+    while let Err(error) = ring.submit_and_wait(completions) {
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted, "cannot wait: {error}");
+    }
+}
+
 /// Why there is no such ring here, if there is none.
 pub fn absent() -> Option<String> {
     ring(1).err().map(|error| format!("the kernel refuses io_uring: {error}"))

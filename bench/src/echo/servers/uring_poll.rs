@@ -37,7 +37,7 @@ pub fn run(streams: Vec<TcpStream>, multishot: bool) {
     let mut streams: Vec<_> = streams.into_iter().map(Some).collect();
     let mut buffer = [0; BUFFER];
     while open > 0 {
-        ring.submit_and_wait(1).unwrap();
+        uring::enter(&ring, 1);
         let (_, mut submissions, completions) = ring.split();
         for completion in completions {
             let index = completion.user_data();

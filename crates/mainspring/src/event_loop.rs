@@ -324,10 +324,7 @@ impl EventLoop {
         let ran = local.ran.get();
         let driving = self.enter()?;
         // A time too far away to be represented is for ever.
-        let now = local.shared.limit_clock();
-        let deadline = timeout
-            .into()
-            .and_then(|timeout| now.checked_add(i64::try_from(timeout.as_nanos()).ok()?));
+        let deadline = timeout.into().and_then(|timeout| local.shared.limit(timeout));
         let wait = Wait::Turn { deadline, ran };
         let result = observed!(self.cx, |observe| driving.step(observe, wait));
         // A wake that came before, or meanwhile, is answered by the return.

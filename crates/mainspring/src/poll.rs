@@ -78,7 +78,7 @@ impl<O: Observe> Tick<'_, O> {
             Wait::WhileAlive if !self.is_worth_waiting() => return Patience::None,
             Wait::WhileAlive => None,
         };
-        if limit.is_some_and(|limit| limit <= shared.limit_clock()) {
+        if limit.is_some_and(|limit| shared.is_reached(limit)) {
             return Patience::None;
         }
         let Some(mut idle) = local.look_idle() else { return Patience::None };

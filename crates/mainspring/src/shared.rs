@@ -469,6 +469,19 @@ impl Shared {
         }
     }
 
+    /// The limit of a turn that may wait for so long, if it can be represented. A turn that may not wait needs no clock.
+    pub(crate) fn limit(&self, timeout: Duration) -> Option<i64> {
+        if timeout.is_zero() {
+            return Some(sys::AT_ONCE);
+        }
+        self.limit_clock().checked_add(i64::try_from(timeout.as_nanos()).ok()?)
+    }
+
+    /// Whether a turn that has this limit may not wait any longer.
+    pub(crate) fn is_reached(&self, limit: i64) -> bool {
+        limit == sys::AT_ONCE || limit <= self.limit_clock()
+    }
+
     /// Whether the deadline of the end has passed.
     pub(crate) fn is_late(&self) -> bool {
         let deadline = self.deadline.load(Ordering::Relaxed);

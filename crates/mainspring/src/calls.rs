@@ -9,7 +9,15 @@ use crate::hooks::{Diagnostic, Overload, PhaseHook};
 
 impl Cx {
     /// Begins the end of the loop if the condition of `run_until_aborted` holds.
+    #[inline]
     pub(crate) fn check_stop(&self) {
+        if self.0.stop.borrow().is_some() {
+            self.ask_stop();
+        }
+    }
+
+    #[cold]
+    fn ask_stop(&self) {
         let local = &*self.0;
         let Some(mut stop) = local.stop.take() else {
             return;
@@ -23,8 +31,16 @@ impl Cx {
     }
 
     /// Calls a hook at the boundary of a phase, unless the loop is to end.
+    #[inline]
     pub(crate) fn run_hook(&self, hook: &PhaseHook) {
-        if hook.is_set() && self.0.may_go_on() {
+        if hook.is_set() {
+            self.run_hook_that_is_set(hook);
+        }
+    }
+
+    #[cold]
+    fn run_hook_that_is_set(&self, hook: &PhaseHook) {
+        if self.0.may_go_on() {
             self.call_hook(|| hook.call(|hook| hook(self)));
         }
     }

@@ -329,7 +329,7 @@ impl EventLoop {
         let result = observed!(self.cx, |observe| driving.step(observe, wait));
         // A wake that came before, or meanwhile, is answered by the return.
         local.shared.take_wake();
-        if self.state().is_ending() {
+        if local.is_ending() {
             self.cx.finish();
         }
         result.map(|()| Turn {
@@ -352,9 +352,9 @@ impl EventLoop {
         is_done: impl Fn() -> bool,
     ) -> Result<(), Error> {
         let mut result = Ok(());
-        while !self.state().is_ending() {
+        while !self.cx.0.is_ending() {
             if is_done() {
-                if self.state().is_ending() {
+                if self.cx.0.is_ending() {
                     break;
                 }
                 // A wake that came meanwhile is answered by the return.
@@ -444,7 +444,7 @@ impl Driving<'_> {
     fn step(&self, observe: impl Observe, wait: Wait) -> Result<(), Error> {
         let shared = &self.cx.0.shared;
         self.cx.check_stop();
-        if self.cx.state().is_ending() {
+        if self.cx.0.is_ending() {
             return Ok(());
         }
         let result = Tick { cx: self.cx, observe }.run(wait);

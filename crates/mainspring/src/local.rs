@@ -444,6 +444,12 @@ impl Local {
         aside.store(aside.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
 
+    /// Whether termination has begun.
+    #[inline]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.shared.sleep.state.is_ending()
+    }
+
     /// Whether to run the next callback, rather than to turn to the end of the loop.
     #[inline]
     pub(crate) fn may_go_on(&self) -> bool {

@@ -156,10 +156,14 @@ impl Local {
     }
 
     /// Wakes those that let the rest of the loop go first.
+    #[inline]
     pub(crate) fn wake_deferred(&self) {
-        if self.futures.deferred.borrow().is_empty() {
-            return;
+        if !self.futures.deferred.borrow().is_empty() {
+            self.wake_all_deferred();
         }
+    }
+
+    fn wake_all_deferred(&self) {
         self.futures.round.set(self.futures.round.get() + 1);
         let mut deferred = self.futures.deferred.take();
         for waker in deferred.drain(..) {

@@ -62,7 +62,12 @@ impl<O: Observe> Tick<'_, O> {
         let local = &*self.cx.0;
         let remote = &local.shared.timers;
         let now = local.shared.clock.cached();
-        local.timers.begin(remote, now);
+        let may_be_due = local.timers.begin(remote, now);
+        if !may_be_due && !local.needs_checkpoint() {
+            // Like every phase that has nothing to run.
+            local.phase.set(Phase::Timers);
+            return false;
+        }
         let mut has_run = false;
         self.run_phase(Phase::Timers, || {
             let mut task =

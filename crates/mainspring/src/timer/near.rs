@@ -60,6 +60,12 @@ impl Near {
         self.queue.len()
     }
 
+    /// Whether nothing is here, dead or alive.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.heap.is_empty() && self.fresh.is_empty()
+    }
+
     /// Adds one from the wheel, whose granule is later than that of all before the last call of `sort`.
     #[inline]
     pub(crate) fn ripen(&mut self, key: Key) {

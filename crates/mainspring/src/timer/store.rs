@@ -82,10 +82,16 @@ impl Store {
 
     /// The earliest deadline. Never a later one; a timer that was removed may count for a while, if there
     /// are very many around it.
+    #[inline]
     pub(crate) fn next(&mut self, slots: &Slots) -> Option<i64> {
-        let near = self.near.next(slots);
-        let far = if near.is_none() { self.wheel.next(slots) } else { None };
-        near.or(far)
+        let near = if self.near.is_empty() { None } else { self.near.next(slots) };
+        near.or_else(|| self.wheel.next(slots))
+    }
+
+    /// Whether nothing is left that could be due in this phase.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.near.is_empty()
     }
 
     /// Forgets all timers.

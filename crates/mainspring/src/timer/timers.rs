@@ -233,12 +233,13 @@ impl Timers {
         Some(task)
     }
 
-    /// Begins the timer phase.
+    /// Begins the timer phase. False if nothing can be due in it.
     #[inline]
-    pub(crate) fn begin(&self, remote: &Remote, now: i64) {
+    pub(crate) fn begin(&self, remote: &Remote, now: i64) -> bool {
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
         inner.store.begin(&inner.slots, now);
+        !inner.store.is_over()
     }
 
     /// The next callback of the timer phase.

@@ -203,10 +203,12 @@ impl Wheel {
 
     /// The earliest deadline. After the timer that had it was removed from a crowded bucket, possibly still
     /// that one: never a later one.
+    #[inline]
     pub(crate) fn next(&mut self, slots: &Slots) -> Option<i64> {
-        if self.len == 0 {
-            return None;
-        }
+        if self.len == 0 { None } else { self.earliest(slots) }
+    }
+
+    fn earliest(&mut self, slots: &Slots) -> Option<i64> {
         loop {
             // A bucket that is being distributed overlaps with those of the level below.
             let (place, bucket) = (0..LEVELS)
@@ -279,7 +281,14 @@ impl Wheel {
 
     /// Moves some timers ahead of their time to the next half of the level below, up to `budget` for each
     /// level.
+    #[inline]
     pub(crate) fn prepare(&mut self, slots: &Slots, budget: usize) {
+        if self.len > 0 {
+            self.prepare_levels(slots, budget);
+        }
+    }
+
+    fn prepare_levels(&mut self, slots: &Slots, budget: usize) {
         for level in 1..LEVELS {
             let Some(found) = &self.levels[level] else { continue };
             let position = (self.present >> (LEVEL_BITS * level as u32)) + 1;

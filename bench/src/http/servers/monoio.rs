@@ -1,5 +1,5 @@
 //! monoio: a task for each connection, in a runtime for each thread, on io_uring. hyper wants to know when it may
-//! read, and not to lend its buffers, so that the ring is asked for readiness here.
+//! read, and does not lend its buffers: for that monoio has an epoll, which its ring waits for.
 
 use std::net::TcpListener;
 

@@ -48,8 +48,11 @@ impl Buffers {
     fn layouts(count: u16) -> [Layout; 2] {
         let count = usize::from(count);
         let entries = Layout::array::<BufRingEntry>(count).expect("is not so large");
-        // The kernel maps the entries, and so wants whole pages.
-        let entries = entries.align_to(rustix::param::page_size()).expect("is a power of two");
+        // The kernel maps the entries, and so wants whole pages. rustix would ask for their size in a way
+        // that does not work under valgrind.
+        // SAFETY: it returns a number.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let entries = entries.align_to(page).expect("is a power of two");
         let memory = Layout::array::<[u8; SIZE]>(count).expect("is not so large");
         [entries.pad_to_align(), memory.align_to(64).expect("is a power of two")]
     }

@@ -13,10 +13,17 @@ const STOP_INTERVAL: u64 = 1024;
 
 impl<O: Observe> Tick<'_, O> {
     /// A checkpoint by itself.
+    #[inline]
     pub(crate) fn run_microtasks(self) {
         if self.cx.0.needs_checkpoint() {
-            self.run_phase::<Ready>(Phase::Microtasks, || None);
+            self.run_microtask_phase();
         }
+    }
+
+    /// Kept apart, so that the way past it is short.
+    #[inline(never)]
+    fn run_microtask_phase(self) {
+        self.run_phase::<Ready>(Phase::Microtasks, || None);
     }
 
     /// Drains the `next_tick` queue and the microtasks, in turn, until both are empty or the budget is

@@ -111,6 +111,10 @@ impl Watchers {
     /// The next callback to run.
     #[inline]
     pub(crate) fn next(&self, shared: &Shared) -> Option<Ready> {
+        if self.has_events() { self.next_of_batch(shared) } else { None }
+    }
+
+    fn next_of_batch(&self, shared: &Shared) -> Option<Ready> {
         loop {
             let ready = match self.steps.get().split() {
                 Some((step, rest)) => {
@@ -260,6 +264,7 @@ impl Watchers {
     /// An event of a registration that is gone is in the order of things if that was removed after the poll
     /// had begun. If there are more of them than were removed since, the system reports what was removed
     /// before, and will go on.
+    #[inline]
     pub(crate) fn finish_batch(&self, shared: &Shared) {
         if shared.io.has_left() {
             shared.take_left().into_iter().for_each(drop_isolated);

@@ -100,9 +100,7 @@ pub fn run(
     let mut problems = Vec::new();
     let mut aims = Vec::new();
     for (index, suite) in suites.iter().enumerate() {
-        if suites.len() > 1 {
-            progress(&format!("suite {} of {}: {}", index + 1, suites.len(), suite.name));
-        }
+        progress(&format!("suite {} of {}: {}", index + 1, suites.len(), suite.name));
         if let Some(program) = suite.needs.filter(|program| !is_installed(program)) {
             progress("");
             problems.push(format!("{} was skipped: there is no `{program}`", suite.name));

@@ -7,7 +7,7 @@ use crate::expected::Expected;
 /// By how much a count may differ from the one that was recorded. Two runs of the same program differ by a few
 /// instructions in a thousand operations; the rest is for changes elsewhere, after which the compiler allots registers,
 /// or inlines, in another way.
-const TOLERANCE: f64 = 0.03;
+const TOLERANCE: f64 = 0.02;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {

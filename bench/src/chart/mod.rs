@@ -1,10 +1,11 @@
 //! Pictures of what was measured, as SVG: a bar chart for each metric that matters most, an overview of all,
-//! and curves where the population grows.
+//! and curves where the population grows; and a page that shows them.
 
 mod bars;
 mod canvas;
 mod curves;
 mod overview;
+mod page;
 mod scale;
 mod words;
 
@@ -17,15 +18,19 @@ use crate::document::Document;
 /// Writes all charts into a directory, which is made if it is not there.
 pub fn write_all(document: &Document, directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
+    let mut names = Vec::new();
     for (name, picture) in draw_all(document) {
         std::fs::write(directory.join(format!("{name}.svg")), picture)?;
+        names.push(name);
     }
-    Ok(())
+    std::fs::write(directory.join("README.md"), page::page(document, &names))
 }
 
 /// The names of files, without what they end with, and what is in them.
 fn draw_all(document: &Document) -> Vec<(String, String)> {
-    let mut pictures = Vec::new();
+    let overview = overview::draw(document).map(|picture| ("overview".to_owned(), picture));
+    let growth = curves::draw(document).map(|picture| ("growth".to_owned(), picture));
+    let mut pictures: Vec<_> = overview.into_iter().chain(growth).collect();
     let mut names: HashMap<String, usize> = HashMap::new();
     for workload in &document.workloads {
         for metric in workload.headlines() {
@@ -38,8 +43,6 @@ fn draw_all(document: &Document) -> Vec<(String, String)> {
             pictures.push((name, picture));
         }
     }
-    pictures.extend(overview::draw(document).map(|picture| ("overview".to_owned(), picture)));
-    pictures.extend(curves::draw(document).map(|picture| ("growth".to_owned(), picture)));
     pictures
 }
 
@@ -78,11 +81,11 @@ mod tests {
         assert_eq!(
             names,
             [
+                "overview",
+                "growth",
                 "a-suite-1000-timers-set-cancel-insert",
                 "a-suite-1000-timers-set-cancel-insert-2",
                 "a-suite-far-apart-requests-per-second",
-                "overview",
-                "growth",
             ]
         );
     }
@@ -115,8 +118,8 @@ mod tests {
     fn a_logarithmic_axis_is_only_for_what_is_far_apart() {
         let pictures = pictures();
         let is_logarithmic = |index: usize| pictures[index].1.contains("logarithmic");
-        assert!(!is_logarithmic(1));
-        assert!(is_logarithmic(2));
+        assert!(!is_logarithmic(3));
+        assert!(is_logarithmic(4));
     }
 
     /// Every element that is opened is closed, and there are no stray signs in texts.

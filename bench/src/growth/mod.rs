@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use crate::child::{name, output, this_program};
-use crate::peers::{Libuv, Mainspring, TokioTask};
+use crate::peers::{Floor, Libuv, Mainspring, TokioTask};
 use crate::table::{LIMIT, Table, progress, thousands};
 
 pub use self::bends::{Curve, curves, json, print as print_bends};
@@ -91,7 +91,7 @@ impl Workload {
     fn peers(self) -> &'static [Peer] {
         use Peer::{Floor, Libuv, Mainspring, Tokio};
         match self {
-            Self::SetAndCancel | Self::Fire => &[Mainspring, Tokio, Libuv],
+            Self::SetAndCancel | Self::Fire => &[Floor, Mainspring, Tokio, Libuv],
             Self::Descriptors | Self::Tasks | Self::Promises => &[Floor, Mainspring, Tokio],
         }
     }
@@ -115,7 +115,7 @@ pub fn measure(peer: Peer, workload: Workload, population: usize, operations: us
                 Peer::Mainspring => timers::$function::<Mainspring>(population, rounds),
                 Peer::Tokio => timers::$function::<TokioTask>(population, rounds),
                 Peer::Libuv => timers::$function::<Libuv>(population, rounds),
-                Peer::Floor => panic!("it does not do this here"),
+                Peer::Floor => timers::$function::<Floor>(population, rounds),
             }
         };
     }

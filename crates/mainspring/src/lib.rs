@@ -123,6 +123,7 @@ mod models;
 #[cfg(all(unix, not(loom)))]
 pub mod net;
 mod observe;
+mod once_slice;
 mod owner;
 mod performance;
 mod place;

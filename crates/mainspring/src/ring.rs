@@ -36,6 +36,8 @@ use std::mem::MaybeUninit;
 
 use crossbeam_utils::CachePadded;
 
+#[cfg(not(loom))]
+use crate::once_slice::OnceSlice;
 use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
 
 /// Bit 0 of `tail`.
@@ -77,7 +79,7 @@ impl<T> Ring<T> {
     /// Makes a ring of `2^shift` slots.
     pub(crate) fn new(shift: u32) -> Self {
         Self {
-            slots: Slots::new(shift),
+            slots: Slots::new(1 << shift),
             shift,
             tail: CachePadded::new(AtomicUsize::new(0)),
             head: CachePadded::new(AtomicUsize::new(0)),
@@ -85,7 +87,7 @@ impl<T> Ring<T> {
     }
 
     pub(crate) fn capacity(&self) -> usize {
-        1 << self.shift
+        self.slots.len()
     }
 
     /// The slot of a position, unless nothing was ever put in. For the consumer.
@@ -110,7 +112,7 @@ impl<T> Ring<T> {
     /// `make` must not panic: the slot is already claimed when it is called.
     #[inline]
     pub(crate) fn push<I>(&self, input: I, make: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
-        let slots = self.slots.get_or_make(self.shift);
+        let slots = self.slots.get_or_make(empty_slots);
         let mut tail = self.tail.load(Ordering::Relaxed);
         loop {
             if tail & CLOSED != 0 {
@@ -218,53 +220,44 @@ fn at<T>(slots: &[Slot<T>], position: usize) -> &Slot<T> {
     &slots[position & (slots.len() - 1)]
 }
 
-/// The slots of a ring, from the first push on.
 #[cfg(not(loom))]
-struct Slots<T>(std::sync::OnceLock<Box<[Slot<T>]>>);
+type Slots<T> = OnceSlice<Slot<T>>;
 
 #[cfg(not(loom))]
-impl<T> Slots<T> {
-    fn new(_: u32) -> Self {
-        Self(std::sync::OnceLock::new())
-    }
-
-    #[inline]
-    fn get(&self) -> Option<&[Slot<T>]> {
-        self.0.get().map(|slots| &**slots)
-    }
-
-    #[inline]
-    fn get_or_make(&self, shift: u32) -> &[Slot<T>] {
-        self.0.get_or_init(
-            #[cold]
-            || {
-                let slots = Box::<[Slot<T>]>::new_zeroed_slice(1 << shift);
-                // SAFETY: zero is a valid turn, and the value need not be initialised.
-                unsafe { slots.assume_init() }
-            },
-        )
-    }
+fn empty_slots<T>(capacity: usize) -> Box<[Slot<T>]> {
+    let slots = Box::<[Slot<T>]>::new_zeroed_slice(capacity);
+    // SAFETY: zero is a valid turn, and the value need not be initialised.
+    unsafe { slots.assume_init() }
 }
 
-/// In a model they are there from the beginning: the standard library's lock is not what is checked.
+/// In a model they are there from the beginning: how they come about has a model of its own.
 #[cfg(loom)]
 struct Slots<T>(Box<[Slot<T>]>);
 
 #[cfg(loom)]
 impl<T> Slots<T> {
-    fn new(shift: u32) -> Self {
-        let empty =
-            || Slot { turn: AtomicUsize::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) };
-        Self((0..1 << shift).map(|_| empty()).collect())
+    fn new(capacity: usize) -> Self {
+        Self(empty_slots(capacity))
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
     }
 
     fn get(&self) -> Option<&[Slot<T>]> {
         Some(&self.0)
     }
 
-    fn get_or_make(&self, _: u32) -> &[Slot<T>] {
+    fn get_or_make(&self, _: fn(usize) -> Box<[Slot<T>]>) -> &[Slot<T>] {
         &self.0
     }
+}
+
+#[cfg(loom)]
+fn empty_slots<T>(capacity: usize) -> Box<[Slot<T>]> {
+    (0..capacity)
+        .map(|_| Slot { turn: AtomicUsize::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) })
+        .collect()
 }
 
 #[cfg(all(test, not(loom)))]
@@ -276,7 +269,7 @@ mod tests {
         /// An empty ring whose next position is `start`, a multiple of the capacity.
         fn starting_at(shift: u32, start: usize) -> Self {
             let ring = Self::new(shift);
-            for slot in ring.slots.get_or_make(shift) {
+            for slot in ring.slots.get_or_make(empty_slots) {
                 slot.turn.store(ring.free_turn(start), Ordering::Relaxed);
             }
             ring.tail.store(start << 1, Ordering::Relaxed);

@@ -21,6 +21,7 @@ mod io;
 mod memory;
 #[cfg(feature = "metrics")]
 mod observe;
+mod once_slice;
 mod park;
 mod pool;
 mod promise;

@@ -25,7 +25,7 @@ pub fn page(document: &Document, names: &[String]) -> String {
             beside.as_ref().and_then(|beside| beside.ratio).map(|ratio| format!("{ratio:.2}"))
         };
         let bold = |text: String, is_good: Option<bool>| match is_good {
-            Some(true) => format!("**{text}**"),
+            Some(true) if !text.is_empty() => format!("**{text}**"),
             _ => text,
         };
         let Line { workload, metric, median, .. } = &line;

@@ -192,7 +192,6 @@ fn immediates_and_close_callbacks_allocate_nothing_also_when_they_are_cleared() 
     assert_eq!(allocated, 0);
 }
 
-// spec: D14
 #[test]
 fn a_loop_has_no_room_for_what_nobody_has_queued() {
     let _alone = alone();

@@ -112,8 +112,13 @@ impl<T> Ring<T> {
     /// `make` must not panic: the slot is already claimed when it is called.
     #[inline]
     pub(crate) fn push<I>(&self, input: I, make: impl Fn(I) -> T) -> Result<(), (Refused, I)> {
-        let slots = self.slots.get_or_make(empty_slots);
         let mut tail = self.tail.load(Ordering::Relaxed);
+        let slots = match self.slots.get() {
+            Some(slots) => slots,
+            // Nothing will ever be in it.
+            None if tail & CLOSED != 0 => return Err((Refused::Closed, input)),
+            None => self.slots.get_or_make(empty_slots),
+        };
         loop {
             if tail & CLOSED != 0 {
                 return Err((Refused::Closed, input));
@@ -346,6 +351,16 @@ mod tests {
         assert_eq!(push(&ring, 3), Err((Refused::Closed, 3)));
         assert_eq!(ring.len(), 2);
         assert_eq!((pop(&ring), pop(&ring), pop(&ring)), (Some(1), Some(2), None));
+    }
+
+    #[test]
+    fn a_ring_has_slots_only_when_something_may_be_in_it() {
+        let ring = Ring::new(2);
+        assert_eq!((ring.is_ready(), ring.len(), pop(&ring)), (false, 0, None));
+        assert!(ring.slots.get().is_none());
+        ring.close();
+        assert_eq!(push(&ring, 1), Err((Refused::Closed, 1)));
+        assert!(ring.slots.get().is_none());
     }
 
     // spec: MT-5

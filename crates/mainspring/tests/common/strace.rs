@@ -6,6 +6,9 @@
 
 #![allow(dead_code, unreachable_pub)]
 
+#[path = "lockless.rs"]
+mod lockless;
+
 use std::process::Command;
 use std::thread;
 

@@ -217,6 +217,7 @@ impl Claim {
     }
 
     /// Whether the slot's last generation is over.
+    #[inline]
     pub(crate) fn is_exhausted(&self) -> bool {
         self.generation() >= GENERATIONS
     }

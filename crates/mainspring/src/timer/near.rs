@@ -7,7 +7,7 @@
 //! A timer that is removed stays in here as a key without meaning, until its turn comes or there are too
 //! many of them. The sequence number tells: no two insertions have the same.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::timer::slots::Slots;
@@ -19,14 +19,40 @@ const KEEP: usize = 4096;
 const DEAD: usize = 64;
 
 /// The place of a timer in the order of firing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) deadline: i64,
     pub(crate) sequence: u64,
     pub(crate) index: u32,
 }
 
+impl Ord for Key {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Key {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    /// What sorting asks: by two instructions, and without a branch.
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        self.order() < other.order()
+    }
+}
+
 impl Key {
+    /// Deadline and insertion as one number; no two keys have the same.
+    #[inline]
+    fn order(&self) -> i128 {
+        i128::from(self.deadline) << 64 | i128::from(self.sequence)
+    }
+
     /// Whether the timer is still there, and was not inserted anew since.
     #[inline]
     pub(crate) fn is_live(&self, slots: &Slots) -> bool {

@@ -113,14 +113,16 @@ impl Bench {
 
     fn remove(&mut self, nth: usize) {
         let index = self.live.swap_remove(nth);
-        self.store.remove(&self.slots, index);
+        let page = self.slots.page_of(index).unwrap();
+        self.store.remove(&self.slots, page, index);
         self.slots.give_back(index, &self.directory);
         self.forget(index);
     }
 
     fn rearm(&mut self, nth: usize, deadline: i64) {
         let index = self.live[nth];
-        self.store.remove(&self.slots, index);
+        let page = self.slots.page_of(index).unwrap();
+        self.store.remove(&self.slots, page, index);
         self.store.insert(&self.slots, index, deadline);
         self.forget(index);
         self.note(index, deadline);
@@ -130,7 +132,8 @@ impl Bench {
     fn fire(&mut self, random: &mut Random) {
         self.sorted.append(&mut self.fresh);
         self.store.begin(&self.slots, self.now);
-        while let Some(index) = self.store.pop_due(&self.slots, self.now) {
+        while let Some((key, _)) = self.store.pop_due(&self.slots, self.now) {
+            let index = key.index;
             let first = self.sorted.pop_first().expect("something is due");
             assert_eq!(first, self.keys[&index], "the order of firing");
             assert!(first.0 <= self.now, "never early");

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::clock::{instant, number};
 use crate::error::{Refusal, SubmitError};
 use crate::place::Place;
 use crate::shared::Shared;
@@ -99,7 +100,7 @@ impl Cx {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        let deadline = self.0.shared.clock.number(deadline);
+        let deadline = number(deadline);
         let place = Place::caller();
         self.set(deadline, Kind::Timeout, callback, |callback, _| {
             self.0.timer_task(callback, place)
@@ -241,7 +242,8 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn clear_timeout(&self, id: TimerId) -> bool {
-        self.0.timers.clear(&self.0.shared.timers, id).is_some()
+        let mut task = None;
+        self.0.timers.clear(&self.0.shared.timers, id, &mut task).is_some()
     }
 
     /// The same as [`clear_timeout`](Self::clear_timeout): both take ids of timers and of intervals, as in
@@ -341,7 +343,7 @@ impl Cx {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let local = &*self.0;
-        local.timers.next(&local.shared.timers).map(|next| local.shared.clock.instant(next))
+        local.timers.next(&local.shared.timers).map(instant)
     }
 }
 
@@ -405,7 +407,7 @@ impl Handle {
         if let Some(cx) = self.0.owner.cx() {
             return cx.set_timeout_at(deadline, callback);
         }
-        let deadline = self.0.clock.number(deadline);
+        let deadline = number(deadline);
         let place = Place::caller();
         self.set(deadline, Kind::Timeout, callback, |callback, _| self.0.sent_task(callback, place))
     }
@@ -594,6 +596,6 @@ impl Handle {
         if let Some(cx) = self.0.owner.cx() {
             return cx.next_deadline();
         }
-        self.0.timers.next().map(|next| self.0.clock.instant(next))
+        self.0.timers.next().map(instant)
     }
 }

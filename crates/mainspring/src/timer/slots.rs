@@ -32,6 +32,12 @@ impl Slots {
         self.pages.get(number as usize)?.as_deref()
     }
 
+    /// The page of any index, if this thread knows it.
+    #[inline]
+    pub(crate) fn page_of(&self, index: u32) -> Option<&Page> {
+        self.page(index / PAGE)
+    }
+
     /// For the index of a timer, or of a slot that was taken.
     #[inline]
     pub(crate) fn node(&self, index: u32) -> &Node {

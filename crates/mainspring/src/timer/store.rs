@@ -5,6 +5,7 @@
 //! enters a granule, its timers move from the one to the other, and are sorted by that.
 
 use crate::timer::near::{Key, Near};
+use crate::timer::page::Page;
 use crate::timer::slots::Slots;
 use crate::timer::wheel::{NEAR, UNLINKED, Wheel, granule};
 
@@ -28,11 +29,12 @@ impl Store {
     #[inline]
     pub(crate) fn insert(&mut self, slots: &Slots, index: u32, deadline: i64) {
         self.sequence += 1;
-        slots.slot(index).sequence.set(self.sequence);
-        let node = slots.node(index);
+        let page = slots.page_of(index).expect("a page that is in use");
+        page.slot(index).sequence.set(self.sequence);
+        let node = page.node(index);
         node.deadline.set(deadline);
         if granule(deadline) > self.wheel.present() {
-            self.wheel.insert(slots, index, deadline);
+            self.wheel.insert(slots, node, index, deadline);
         } else {
             node.prev.set(NEAR);
             self.near.insert(Key { deadline, sequence: self.sequence, index });
@@ -41,16 +43,16 @@ impl Store {
 
     /// Takes a timer out, if it is in.
     #[inline]
-    pub(crate) fn remove(&mut self, slots: &Slots, index: u32) {
-        slots.slot(index).sequence.set(0);
-        let node = slots.node(index);
+    pub(crate) fn remove(&mut self, slots: &Slots, page: &Page, index: u32) {
+        page.slot(index).sequence.set(0);
+        let node = page.node(index);
         match node.prev.get() {
             UNLINKED => {}
             NEAR => {
                 node.prev.set(UNLINKED);
                 self.near.forget_one(slots);
             }
-            _ => self.wheel.remove(slots, index),
+            _ => self.wheel.remove(slots, node),
         }
     }
 
@@ -62,9 +64,10 @@ impl Store {
         near.begin();
         let sorted = near.queued();
         wheel.advance(slots, granule(now), |index| {
-            let node = slots.node(index);
+            let page = slots.page_of(index).expect("a page that is in use");
+            let node = page.node(index);
             node.prev.set(NEAR);
-            let sequence = slots.slot(index).sequence.get();
+            let sequence = page.slot(index).sequence.get();
             near.ripen(Key { deadline: node.deadline.get(), sequence, index });
         });
         near.sort(sorted);
@@ -73,11 +76,12 @@ impl Store {
 
     /// Takes the next timer out that is due in this phase.
     #[inline(always)]
-    pub(crate) fn pop_due(&mut self, slots: &Slots, now: i64) -> Option<u32> {
-        let Key { index, .. } = self.near.pop_due(slots, now)?;
-        slots.slot(index).sequence.set(0);
-        slots.node(index).prev.set(UNLINKED);
-        Some(index)
+    pub(crate) fn pop_due<'a>(&mut self, slots: &'a Slots, now: i64) -> Option<(Key, &'a Page)> {
+        let key = self.near.pop_due(slots, now)?;
+        let page = slots.page_of(key.index).expect("a page that is in use");
+        page.slot(key.index).sequence.set(0);
+        page.node(key.index).prev.set(UNLINKED);
+        Some((key, page))
     }
 
     /// The earliest deadline. Never a later one; a timer that was removed may count for a while, if there

@@ -7,6 +7,7 @@ use crate::place::Origin;
 use crate::sync::lock;
 use crate::timer::claim::{Kind, Taken};
 use crate::timer::id::TimerId;
+use crate::timer::near::Key;
 use crate::timer::page::{TimerTask, Unadded};
 use crate::timer::remote::{Command, Commands, Remote};
 use crate::timer::slots::Slots;
@@ -36,9 +37,9 @@ pub(crate) struct Referenced {
 
 /// What the timer phase has to do next.
 enum Due {
-    Run(TimerTask),
+    Run,
     /// It was cleared by another thread.
-    Discard(Option<TimerTask>),
+    Discard,
 }
 
 /// No borrow of what is inside is held while code of the user runs, and that includes destructors.
@@ -57,17 +58,18 @@ impl Inner {
     /// Ends the timer of a slot whose claim is free already.
     #[inline]
     fn free(&mut self, index: u32, remote: &Remote) -> Option<TimerTask> {
-        self.store.remove(&self.slots, index);
-        self.free_popped(index, remote)
+        let page = self.slots.page_of(index).expect("a page that is in use");
+        self.store.remove(&self.slots, page, index);
+        let task = page.slot(index).task.take();
+        self.give_back(index, remote);
+        task
     }
 
-    /// The same for one that is not in the store any more.
+    /// Gives back the slot of one that is not in the store any more, and whose callback was taken.
     #[inline]
-    fn free_popped(&mut self, index: u32, remote: &Remote) -> Option<TimerTask> {
-        let task = self.slots.slot(index).task.take();
+    fn give_back(&mut self, index: u32, remote: &Remote) {
         self.live -= 1;
         self.slots.give_back(index, &remote.directory);
-        task
     }
 
     #[inline]
@@ -106,21 +108,31 @@ impl Inner {
         }
     }
 
-    fn next_due(&mut self, remote: &Remote, now: i64, was_due: impl Fn(i64)) -> Option<Due> {
-        let index = self.store.pop_due(&self.slots, now)?;
-        was_due(self.slots.node(index).deadline.get());
-        let slot = self.slots.slot(index);
+    /// Takes the next timer out. Its callback is put where the caller wants it: as a part of the result it would be
+    /// moved again and again.
+    #[inline]
+    fn next_due(
+        &mut self,
+        remote: &Remote,
+        now: i64,
+        was_due: impl Fn(i64),
+        task: &mut Option<TimerTask>,
+    ) -> Option<Due> {
+        let (Key { deadline, index, .. }, page) = self.store.pop_due(&self.slots, now)?;
+        was_due(deadline);
+        let slot = page.slot(index);
+        *task = slot.task.take();
         Some(match slot.claim.fire() {
             Some((Kind::Timeout, taken)) => {
                 self.unreference(taken);
-                Due::Run(self.free_popped(index, remote).expect("an armed timer has a callback"))
+                self.give_back(index, remote);
+                Due::Run
             }
-            Some((Kind::Interval, _)) => {
-                Due::Run(slot.task.take().expect("an armed timer has a callback"))
-            }
+            Some((Kind::Interval, _)) => Due::Run,
             None => {
                 slot.claim.release();
-                Due::Discard(self.free_popped(index, remote))
+                self.give_back(index, remote);
+                Due::Discard
             }
         })
     }
@@ -155,7 +167,10 @@ impl Timers {
         };
         let slot = inner.slots.slot(index);
         let id = TimerId::new(index, slot.claim.arm(kind));
-        slot.task.set(Some(make(callback, id)));
+        let before = slot.task.replace(Some(make(callback, id)));
+        debug_assert!(before.is_none(), "a free slot has no callback");
+        // So it need not be looked at what there is to be dropped.
+        std::mem::forget(before);
         inner.store.insert(&inner.slots, index, deadline);
         inner.referenced += 1;
         inner.live += 1;
@@ -163,22 +178,31 @@ impl Timers {
         Ok(id)
     }
 
-    /// Clears a timer. None if there is none; otherwise the callback, for the caller to drop, unless it is
-    /// running or still on its way here: then it is dropped later.
+    /// Clears a timer. None if there is none. Otherwise the callback is put into `task`, for the caller to drop, unless
+    /// it is running or still on its way here: then it is dropped later.
     #[inline]
-    pub(crate) fn clear(&self, remote: &Remote, id: TimerId) -> Option<Option<TimerTask>> {
+    pub(crate) fn clear(
+        &self,
+        remote: &Remote,
+        id: TimerId,
+        task: &mut Option<TimerTask>,
+    ) -> Option<()> {
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
         inner.slots.learn(id.index(), &remote.directory);
-        let claim = &inner.slots.find(id.index())?.claim;
-        let is_here = inner.slots.node(id.index()).prev.get() != UNLINKED;
+        let page = inner.slots.page_of(id.index())?;
+        let claim = page.claim(id.index());
+        let is_here = page.node(id.index()).prev.get() != UNLINKED;
         let taken = if is_here {
             claim.clear(id.generation())?
         } else {
             claim.clear_remotely(id.generation())?
         };
         inner.unreference(taken);
-        Some(if is_here { inner.free(id.index(), remote) } else { None })
+        if is_here {
+            *task = inner.free(id.index(), remote);
+        }
+        Some(())
     }
 
     /// Gives a timer another deadline. None if there is none, or it is running.
@@ -194,7 +218,8 @@ impl Timers {
             slot.sequence.set(RESET);
             inner.slots.node(id.index()).deadline.set(deadline);
         } else {
-            inner.store.remove(&inner.slots, id.index());
+            let page = inner.slots.page_of(id.index())?;
+            inner.store.remove(&inner.slots, page, id.index());
             inner.store.insert(&inner.slots, id.index(), deadline);
         }
         remote.lower_next(deadline);
@@ -251,10 +276,14 @@ impl Timers {
         was_due: impl Fn(i64),
     ) -> Option<TimerTask> {
         loop {
-            let due = self.inner.borrow_mut().next_due(remote, now, &was_due)?;
+            let mut task = None;
+            let due = self.inner.borrow_mut().next_due(remote, now, &was_due, &mut task)?;
             match due {
-                Due::Run(task) => return Some(task),
-                Due::Discard(task) => drop_isolated(task),
+                Due::Run => {
+                    debug_assert!(task.is_some(), "an armed timer has a callback");
+                    return task;
+                }
+                Due::Discard => drop_isolated(task),
             }
         }
     }
@@ -404,7 +433,7 @@ mod tests {
             assert_eq!(Arc::strong_count(&capture), 1 + ids.len());
             assert!(!remote.has_commands());
         }
-        assert!(timers.clear(&remote, ids[3]).is_some());
+        assert!(timers.clear(&remote, ids[3], &mut None).is_some());
         let again = set().ok().unwrap();
         assert!(!ids.contains(&again), "another id in the same place");
         timers.end(&remote);

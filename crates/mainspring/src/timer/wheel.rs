@@ -31,7 +31,7 @@
 //! next one in the bucket, or [`NONE`].
 
 use crate::timer::bitmap::{BITS, Bitmap};
-use crate::timer::page::NONE;
+use crate::timer::page::{NONE, Node};
 use crate::timer::slots::Slots;
 
 /// In no queue.
@@ -144,13 +144,12 @@ impl Wheel {
 
     /// Adds a timer whose deadline is in a later granule than the present one.
     #[inline]
-    pub(crate) fn insert(&mut self, slots: &Slots, index: u32, deadline: i64) {
+    pub(crate) fn insert(&mut self, slots: &Slots, node: &Node, index: u32, deadline: i64) {
         let place = self.place(granule(deadline));
         debug_assert!(granule(deadline) > self.present);
         let Level { occupied, buckets } =
             &mut **self.levels[place.level].get_or_insert_with(Level::new);
         let bucket = &mut buckets[place.bucket()];
-        let node = slots.node(index);
         node.prev.set(FIRST | (place.level as u32 * BITS) | place.bucket() as u32);
         node.next.set(bucket.head);
         if bucket.head == NONE {
@@ -169,8 +168,7 @@ impl Wheel {
 
     /// Takes a timer out.
     #[inline]
-    pub(crate) fn remove(&mut self, slots: &Slots, index: u32) {
-        let node = slots.node(index);
+    pub(crate) fn remove(&mut self, slots: &Slots, node: &Node) {
         let (prev, next) = (node.prev.replace(UNLINKED), node.next.get());
         if next != NONE {
             slots.node(next).prev.set(prev);
@@ -267,12 +265,13 @@ impl Wheel {
             // What is left of the bucket belongs to lower levels from here on.
             self.present = self.present.max(place.start() - 1);
             self.distribute(slots, place, usize::MAX, |this, index| {
-                let deadline = slots.node(index).deadline.get();
+                let node = slots.node(index);
+                let deadline = node.deadline.get();
                 if granule(deadline) <= to {
-                    slots.node(index).prev.set(UNLINKED);
+                    node.prev.set(UNLINKED);
                     sink(index);
                 } else {
-                    this.insert(slots, index, deadline);
+                    this.insert(slots, node, index, deadline);
                 }
             });
         }
@@ -295,7 +294,8 @@ impl Wheel {
             let place = Place { level, position };
             if found.occupied.is_set(place.bucket() as u32) {
                 self.distribute(slots, place, budget, |this, index| {
-                    this.insert(slots, index, slots.node(index).deadline.get());
+                    let node = slots.node(index);
+                    this.insert(slots, node, index, node.deadline.get());
                 });
             }
         }

@@ -3,29 +3,55 @@
 //! This is where a tick and its timers get their time from: the system's clock, or a [`VirtualClock`] in its
 //! place. Waits for other threads, such as that of a shutdown, are in real time on purpose.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::VirtualClock;
 use crate::sync::{AtomicI64, Ordering};
 use crate::sys;
 
-/// One moment on two scales: as exactly as two looks at the clock allow, and the number is not earlier.
-pub(crate) fn moment() -> (Instant, i64) {
+/// One moment on two scales: as exactly as two looks at the clock allow, and the number is not earlier. A time that is given
+/// as an `Instant` is therefore never taken for an earlier one.
+///
+/// Both scales are of the same clock, so one moment is enough for all loops of the process.
+static ANCHOR: LazyLock<(Instant, i64)> = LazyLock::new(|| {
     let look = || {
         let (instant, number) = (Instant::now(), sys::now());
         (instant.elapsed(), (instant, number))
     };
     // A thread can lose its processor between two looks, but hardly three times.
     [look(), look(), look()].into_iter().min().map_or_else(|| look().1, |(_, moment)| moment)
+});
+
+/// A time as a number, if it can be represented.
+pub(crate) fn number(time: Instant) -> Option<i64> {
+    let (instant, number) = *ANCHOR;
+    match time.checked_duration_since(instant) {
+        Some(later) => number.checked_add(i64::try_from(later.as_nanos()).ok()?),
+        None => {
+            let earlier = instant.saturating_duration_since(time);
+            number.checked_sub(i64::try_from(earlier.as_nanos()).ok()?)
+        }
+    }
+}
+
+/// A number as a time.
+pub(crate) fn instant(number: i64) -> Instant {
+    let (instant, zero) = *ANCHOR;
+    let distance = Duration::from_nanos(number.abs_diff(zero));
+    if number >= zero { instant + distance } else { instant - distance }
+}
+
+/// The present, on both scales.
+pub(crate) fn moment() -> (Instant, i64) {
+    let number = sys::now();
+    (instant(number), number)
 }
 
 /// The time of a loop, and the time at which its present tick began. One thread refreshes it, any thread
 /// reads it without tearing.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// One moment on two scales. The number was read last, so a time that is given as an `Instant` is never
-    /// taken for an earlier one.
-    anchor: (Instant, i64),
     /// When the present tick began.
     cached: AtomicI64,
     pub(crate) virtual_clock: Option<VirtualClock>,
@@ -33,12 +59,8 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new(virtual_clock: Option<VirtualClock>) -> Self {
-        let anchor = match &virtual_clock {
-            None => moment(),
-            Some(clock) => clock.anchor(),
-        };
-        let now = virtual_clock.as_ref().map_or(anchor.1, VirtualClock::read);
-        Self { anchor, cached: AtomicI64::new(now), virtual_clock }
+        let now = virtual_clock.as_ref().map_or_else(sys::now, VirtualClock::read);
+        Self { cached: AtomicI64::new(now), virtual_clock }
     }
 
     /// Reads the time.
@@ -61,25 +83,6 @@ impl Clock {
     pub(crate) fn cached(&self) -> i64 {
         self.cached.load(Ordering::Relaxed)
     }
-
-    /// A time as a number, if it can be represented.
-    pub(crate) fn number(&self, time: Instant) -> Option<i64> {
-        let (instant, number) = self.anchor;
-        match time.checked_duration_since(instant) {
-            Some(later) => number.checked_add(i64::try_from(later.as_nanos()).ok()?),
-            None => {
-                let earlier = instant.saturating_duration_since(time);
-                number.checked_sub(i64::try_from(earlier.as_nanos()).ok()?)
-            }
-        }
-    }
-
-    /// A number as a time.
-    pub(crate) fn instant(&self, number: i64) -> Instant {
-        let (instant, zero) = self.anchor;
-        let distance = Duration::from_nanos(number.abs_diff(zero));
-        if number >= zero { instant + distance } else { instant - distance }
-    }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -89,33 +92,30 @@ mod tests {
     // spec: TM-1, M1-4.2
     #[test]
     fn times_before_and_after_the_anchor_are_numbers_and_back() {
-        let clock = Clock::new(None);
         let now = Instant::now();
         for distance in [0, 1, 1_000_000_007] {
             for time in [now + Duration::from_nanos(distance), now - Duration::from_nanos(distance)]
             {
-                assert_eq!(clock.instant(clock.number(time).unwrap()), time);
+                assert_eq!(instant(number(time).unwrap()), time);
             }
         }
     }
 
     #[test]
     fn a_time_beyond_the_range_has_no_number() {
-        let clock = Clock::new(None);
         let far = Instant::now() + Duration::from_secs(300 * 365 * 24 * 60 * 60);
-        assert_eq!(clock.number(far), None);
+        assert_eq!(number(far), None);
     }
 
     // A timer that is set for an `Instant` must not fire before `Instant::now()` says so.
     #[test]
     fn an_instant_is_never_taken_for_an_earlier_time() {
         for _ in 0..1_000 {
-            let clock = Clock::new(None);
-            let instant = Instant::now();
-            let after = clock.read();
-            assert!(clock.number(instant).unwrap() <= after + 1_000_000, "not far off");
-            let before = clock.read();
-            assert!(clock.instant(before) <= Instant::now());
+            let time = Instant::now();
+            let after = sys::now();
+            assert!(number(time).unwrap() <= after + 1_000_000, "not far off");
+            let before = sys::now();
+            assert!(instant(before) <= Instant::now());
         }
     }
 }

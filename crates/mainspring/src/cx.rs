@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::clock::instant;
 use crate::error::SubmitError;
 use crate::immediate::ImmediateId;
 use crate::local::Local;
@@ -348,7 +349,7 @@ impl Cx {
     /// ```
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.0.shared.clock.instant(self.0.shared.clock.cached())
+        instant(self.0.shared.clock.cached())
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::clock::instant;
 use crate::error::SubmitError;
 use crate::inbox::Inbox;
 use crate::local::Local;
@@ -297,7 +298,7 @@ impl Handle {
     /// ```
     #[must_use]
     pub fn now(&self) -> Instant {
-        self.0.clock.instant(self.0.clock.cached())
+        instant(self.0.clock.cached())
     }
 
     /// How many callbacks wait in the queues of the loop, all together.

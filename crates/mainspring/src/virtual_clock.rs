@@ -196,10 +196,6 @@ impl VirtualClock {
         self.0.auto.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn anchor(&self) -> (Instant, i64) {
-        self.0.anchor
-    }
-
     #[inline]
     pub(crate) fn read(&self) -> i64 {
         self.0.now.load(Ordering::Acquire)

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::EventTarget;
+use crate::clock::instant;
 use crate::fault::drop_isolated;
 
 /// Where an event is on its way.
@@ -65,13 +66,7 @@ struct Data {
 
 /// By the clock of the loop that runs on this thread, if there is one.
 fn now() -> Instant {
-    crate::current().map_or_else(
-        |_| Instant::now(),
-        |cx| {
-            let clock = &cx.0.shared.clock;
-            clock.instant(clock.read())
-        },
-    )
+    crate::current().map_or_else(|_| Instant::now(), |cx| instant(cx.0.shared.clock.read()))
 }
 
 impl Event {

@@ -103,8 +103,9 @@ impl Performance {
         self.timeline().now(&self.cx.0.shared.clock)
     }
 
-    /// The time origin, in milliseconds since the beginning of 1970. It is read once, when the loop is built;
-    /// `time_origin() + now()` is the time of day, unless somebody set the system's clock meanwhile.
+    /// The time origin, in milliseconds since the beginning of 1970: when the loop was built. The system's clock is looked
+    /// at once, when the first loop of the process is; `time_origin() + now()` is the time of day, unless somebody set that
+    /// clock since.
     ///
     /// A virtual clock starts at the time of day at which it was made. If it had been advanced by an hour
     /// before the loop was built, then the loop's origin is an hour after that: loops that share a clock agree

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::clock::Clock;
@@ -122,11 +123,16 @@ impl Timeline {
 
 /// The time of day, in milliseconds since 1970, at a time of the monotonic clock. A virtual clock has the same
 /// scale, so that it stands for the time of day at which it was made and what has passed since.
+///
+/// Times of all loops of a process can be compared: what the time of day was is asked once.
 fn time_of_day(time: i64) -> f64 {
-    let now = match SystemTime::now().duration_since(UNIX_EPOCH) {
-        Ok(since) => since.as_nanos() as i128,
-        Err(before) => -(before.duration().as_nanos() as i128),
-    };
-    let passed = i128::from(sys::now()) - i128::from(time);
-    (now - passed) as f64 / NANOS_PER_MILLI
+    /// The time of day when the monotonic clock was at zero.
+    static ZERO: LazyLock<i128> = LazyLock::new(|| {
+        let now = match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => since.as_nanos() as i128,
+            Err(before) => -(before.duration().as_nanos() as i128),
+        };
+        now - i128::from(sys::now())
+    });
+    (*ZERO + i128::from(time)) as f64 / NANOS_PER_MILLI
 }

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::clock::instant;
 use crate::{Cx, Handle, Refusal, TimerId};
 
 /// Waits until a time has come; made by [`Cx::sleep`] and [`Cx::sleep_until`].
@@ -245,12 +246,11 @@ impl Handle {
         if delay.is_zero() {
             return self.now();
         }
-        let clock = &self.0.clock;
-        clock.instant(clock.read()).checked_add(delay).unwrap_or_else(|| self.never())
+        instant(self.0.clock.read()).checked_add(delay).unwrap_or_else(|| self.never())
     }
 
     /// A time that the loop does not reach: its clock stops before.
     pub(super) fn never(&self) -> Instant {
-        self.0.clock.instant(i64::MAX) + Duration::from_nanos(1)
+        instant(i64::MAX) + Duration::from_nanos(1)
     }
 }

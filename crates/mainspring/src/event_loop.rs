@@ -123,14 +123,15 @@ impl EventLoop {
     }
 
     pub(crate) fn assemble(config: Config, hooks: Hooks) -> Result<Self, Error> {
-        let shared = Arc::new(Shared::new(&config));
+        // Written where it stays: as an argument, some kilobytes would be moved twice.
+        let shared = Arc::new_cyclic(|_| Shared::new(&config));
         if let Some(clock) = &config.clock {
             clock.attach(&shared);
         }
         if config.fast_path == FastPathMode::Disabled {
             drop(shared.sleep.open_source()?);
         }
-        let cx = Cx(Rc::new(Local::new(Arc::clone(&shared), config, hooks)));
+        let cx = Cx(Rc::new_cyclic(|_| Local::new(Arc::clone(&shared), config, hooks)));
         // SAFETY: the context lives as long as this loop, whose destructor resets the pointer.
         unsafe { shared.owner.set(Rc::as_ptr(&cx.0)) };
         Ok(Self { cx })

@@ -21,6 +21,7 @@ mod suite;
 mod summary;
 mod table;
 mod tasks;
+mod turns;
 mod workloads;
 
 use std::io;

@@ -1,7 +1,5 @@
 //! Timers: which peer runs which workload, in which order, each in a process of its own.
 
-use std::collections::HashSet;
-
 use clap::ValueEnum;
 
 use crate::child::{name, output, this_program};
@@ -9,7 +7,8 @@ use crate::node::{note, version};
 use crate::peers::{
     Calloop, Floor, Libuv, Mainspring, MainspringTimerfd, Mio, Smol, TokioFuture, TokioTask, node,
 };
-use crate::table::{Table, progress, thousands};
+use crate::table::{Table, thousands};
+use crate::turns::take_turns;
 use crate::workloads;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
@@ -131,31 +130,17 @@ pub fn timers(repetitions: usize, quick: bool) -> Vec<Table> {
     let node = version();
     let mut tables: Vec<_> =
         sizes.iter().map(|&(workload, count)| table(workload, count, node.as_deref())).collect();
-    let mut stopped = HashSet::new();
-    if node.is_none() {
-        stopped.extend((0..sizes.len()).map(|index| (index, PeerName::Node)));
-    }
-    for repetition in 1..=repetitions {
-        for (index, table) in tables.iter_mut().enumerate() {
-            let (workload, count) = sizes[index];
-            for &peer in workload.peers() {
-                if stopped.contains(&(index, peer)) {
-                    continue;
-                }
-                progress(&format!(
-                    "{repetition} of {repetitions}: {}, {}",
-                    table.title,
-                    peer.label()
-                ));
-                let (output, ended) = child(peer, workload, count);
-                table.add_lines(peer.label(), &output);
-                if !ended {
-                    stopped.insert((index, peer));
-                }
-            }
-        }
-    }
-    progress("");
+    let peers = sizes.iter().map(|&(workload, _)| {
+        let here = |peer: &PeerName| *peer != PeerName::Node || node.is_some();
+        let peers = workload.peers().iter().copied().filter(here);
+        peers.map(|peer| (peer, peer.label())).collect()
+    });
+    take_turns(repetitions, &mut tables, peers.collect(), |index, peer, table| {
+        let (workload, count) = sizes[index];
+        let (output, ended) = child(peer, workload, count);
+        table.add_lines(peer.label(), &output);
+        ended
+    });
     tables
 }
 

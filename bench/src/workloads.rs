@@ -12,8 +12,9 @@ fn report(metric: &str, value: f64) {
     println!("{metric}\t{value}");
 }
 
+/// Long enough for the slowest peer to set and to cancel a million before the first one is due.
 pub fn long_delays(random: &mut Random, count: usize) -> Vec<Duration> {
-    random.durations(count, Duration::from_secs(1), Duration::from_secs(3600))
+    random.durations(count, Duration::from_secs(10), Duration::from_secs(3600))
 }
 
 /// How often as many timers are set and cancelled, one after the other.

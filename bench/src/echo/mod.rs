@@ -5,7 +5,6 @@ pub mod counted;
 mod memory;
 mod servers;
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -16,6 +15,7 @@ use crate::child::{name, this_program_path};
 use crate::process::{Process, allow_connections};
 use crate::processors::{self, Processors};
 use crate::table::{LIMIT, Table, progress, thousands};
+use crate::turns::take_turns;
 
 pub use self::client::Client;
 pub use self::servers::{Server, serve};
@@ -108,6 +108,10 @@ fn arguments(server: Server, connections: usize, processors: Option<Processors>)
 }
 
 impl Field {
+    fn labelled(&self) -> Vec<(Server, &'static str)> {
+        self.servers.iter().map(|&server| (server, server.label())).collect()
+    }
+
     fn table(&self, title: String) -> Table {
         let peers = self.servers.iter().map(|server| server.label()).collect();
         Table::new(title, peers, Server::Epoll.label())
@@ -129,24 +133,12 @@ impl Field {
                 table
             })
             .collect();
-        let mut stopped = HashSet::new();
-        for repetition in 1..=repetitions {
-            for (table, &connections) in tables.iter_mut().zip(connections) {
-                for &server in &self.servers {
-                    if stopped.contains(&(server, connections)) {
-                        continue;
-                    }
-                    let label = server.label();
-                    progress(&format!("{repetition} of {repetitions}: {}, {label}", table.title));
-                    match self.measure(server, connections) {
-                        Some(figures) => figures
-                            .into_iter()
-                            .for_each(|(name, value)| table.add(label, name, value)),
-                        None => _ = stopped.insert((server, connections)),
-                    }
-                }
-            }
-        }
+        let servers = vec![self.labelled(); tables.len()];
+        take_turns(repetitions, &mut tables, servers, |index, server, table| {
+            let Some(figures) = self.measure(server, connections[index]) else { return false };
+            figures.into_iter().for_each(|(name, value)| table.add(server.label(), name, value));
+            true
+        });
         tables
     }
 
@@ -176,15 +168,12 @@ impl Field {
     fn memory(&self, repetitions: usize) -> Table {
         let connections = plural(memory::CONNECTIONS);
         let mut table = self.table(format!("echo, {connections} that do nothing: memory"));
-        for repetition in 1..=repetitions {
-            for &server in &self.servers {
-                let label = server.label();
-                progress(&format!("{repetition} of {repetitions}: {}, {label}", table.title));
-                if let Some(bytes) = memory::per_connection(server, self.processors) {
-                    table.add(label, "resident, bytes per connection", bytes);
-                }
-            }
-        }
+        let tables = std::slice::from_mut(&mut table);
+        take_turns(repetitions, tables, vec![self.labelled()], |_, server, table| {
+            let Some(bytes) = memory::per_connection(server, self.processors) else { return false };
+            table.add(server.label(), "resident, bytes per connection", bytes);
+            true
+        });
         table
     }
 

@@ -3,14 +3,13 @@
 mod peers;
 mod workloads;
 
-use std::collections::HashSet;
-
 use clap::ValueEnum;
 
 use self::peers::{LocalPool, Mainspring, MainspringPolling, Smol, TokioLocal, TokioSet};
 use self::workloads::{ping_pong, self_wake, sleeping, spawn_and_join, wake_asleep, yielding};
 use crate::child::{name, output, this_program};
-use crate::table::{LIMIT, Table, progress, thousands};
+use crate::table::{Table, thousands};
+use crate::turns::take_turns;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub enum Peer {
@@ -133,23 +132,13 @@ pub fn futures(repetitions: usize, quick: bool) -> Vec<Table> {
     let items = if quick { QUICK } else { FULL };
     let mut tables: Vec<_> =
         items.iter().map(|&(workload, size, _)| table(workload, size)).collect();
-    let mut stopped = HashSet::new();
-    for repetition in 1..=repetitions {
-        for (index, (table, &item)) in tables.iter_mut().zip(items).enumerate() {
-            for &peer in item.0.peers() {
-                if stopped.contains(&(index, peer)) {
-                    continue;
-                }
-                let label = peer.label();
-                progress(&format!("{repetition} of {repetitions}: {}, {label}", table.title));
-                if !run(peer, item, table) {
-                    table.notes.push(format!("{label} was stopped after {LIMIT:?}"));
-                    stopped.insert((index, peer));
-                }
-            }
-        }
-    }
-    progress("");
+    let peers = items
+        .iter()
+        .map(|(workload, ..)| workload.peers().iter().map(|&peer| (peer, peer.label())).collect())
+        .collect();
+    take_turns(repetitions, &mut tables, peers, |index, peer, table| {
+        run(peer, items[index], table)
+    });
     tables
 }
 

@@ -12,7 +12,7 @@ use crate::peers::{Fires, Peer, Tally};
 /// measured, so that no population pays for fresh memory.
 pub fn set_and_cancel<P: Peer>(population: usize, rounds: usize) {
     let mut random = Random::new();
-    let delays = random.durations(population, Duration::from_secs(1), Duration::from_secs(3600));
+    let delays = random.durations(population, Duration::from_secs(10), Duration::from_secs(3600));
     let mut ids = Vec::with_capacity(population);
     let tally = Tally::new(0);
     let mut peer = P::new();

@@ -10,7 +10,8 @@ use crate::child::{name, this_program_path};
 use crate::node;
 use crate::process::{Process, allow_connections};
 use crate::processors;
-use crate::table::{Table, progress, thousands};
+use crate::table::{Table, thousands};
+use crate::turns::take_turns;
 
 pub use self::servers::{Server, serve};
 
@@ -49,16 +50,16 @@ pub fn http(repetitions: usize, quick: bool) -> Vec<Table> {
         });
         table
     });
-    for repetition in 1..=repetitions {
-        for (table, connections) in tables.iter_mut().zip(CONNECTIONS) {
-            for &server in &servers {
-                let label = server.label();
-                progress(&format!("{repetition} of {repetitions}: {}, {label}", table.title));
-                measure(server, connections, &seconds, &server_on, table);
-            }
-        }
-    }
-    progress("");
+    let labelled: Vec<_> = servers.iter().map(|&server| (server, server.label())).collect();
+    take_turns(
+        repetitions,
+        &mut tables,
+        vec![labelled; CONNECTIONS.len()],
+        |index, server, table| {
+            measure(server, CONNECTIONS[index], &seconds, &server_on, table);
+            true
+        },
+    );
     tables.into()
 }
 

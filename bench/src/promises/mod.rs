@@ -3,12 +3,9 @@
 mod peers;
 mod workloads;
 
-use std::collections::HashSet;
-
 use clap::ValueEnum;
 use serde_json::Value;
 
-pub use self::peers::node::version as node_version;
 use self::peers::{
     Floor, FloorPool, LibuvWork, MainspringDefault, MainspringLocal, MainspringOffload,
     MainspringShared, Smol, THREADS, Tokio, TokioDefault, node,
@@ -18,7 +15,9 @@ use self::workloads::{
     chain, groups, offload, pending, single,
 };
 use crate::child::{name, output, this_program};
-use crate::table::{Aim, LIMIT, Table, progress, thousands};
+use crate::node::{note, version};
+use crate::table::{Aim, Table, thousands};
+use crate::turns::take_turns;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub enum Peer {
@@ -181,35 +180,23 @@ pub fn promises(repetitions: usize, quick: bool) -> Vec<Table> {
     let items = if quick { QUICK } else { FULL };
     let mut tables: Vec<_> =
         items.iter().map(|&(workload, size, _)| table(workload, size)).collect();
-    let node_version = node_version();
-    let mut stopped = HashSet::new();
-    if node_version.is_none() {
-        stopped.extend((0..items.len()).map(|index| (index, Peer::Node)));
-    }
+    let node = version();
     for (table, (workload, ..)) in tables.iter_mut().zip(items) {
         if workload.peers().contains(&Peer::Node) {
-            table.notes.push(match &node_version {
-                Some(version) => format!("Node is {version}"),
-                None => "Node is not measured: there is no `node`".to_owned(),
-            });
+            table.notes.push(note(node.as_deref()));
         }
     }
-    for repetition in 1..=repetitions {
-        for (index, (table, &item)) in tables.iter_mut().zip(items).enumerate() {
-            for &peer in item.0.peers() {
-                if stopped.contains(&(index, peer)) {
-                    continue;
-                }
-                let label = peer.label();
-                progress(&format!("{repetition} of {repetitions}: {}, {label}", table.title));
-                if !run(peer, item, table) {
-                    table.notes.push(format!("{label} was stopped after {LIMIT:?}"));
-                    stopped.insert((index, peer));
-                }
-            }
-        }
-    }
-    progress("");
+    let is_here = |peer: &Peer| *peer != Peer::Node || node.is_some();
+    let peers = items
+        .iter()
+        .map(|(workload, ..)| {
+            let here = workload.peers().iter().copied().filter(is_here);
+            here.map(|peer| (peer, peer.label())).collect()
+        })
+        .collect();
+    take_turns(repetitions, &mut tables, peers, |index, peer, table| {
+        run(peer, items[index], table)
+    });
     tables
 }
 
@@ -274,7 +261,7 @@ mod tests {
         for &workload in Workload::value_variants() {
             for &peer in workload.peers() {
                 match peer {
-                    Peer::Node if node_version().is_none() => {}
+                    Peer::Node if version().is_none() => {}
                     Peer::Node => assert!(node::run(&name(workload), 10, 2).is_some()),
                     _ => measure(peer, workload, 10, 100),
                 }

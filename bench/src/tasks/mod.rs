@@ -5,7 +5,6 @@ mod peers;
 mod tally;
 mod workloads;
 
-use std::collections::HashSet;
 use std::process::Command;
 use std::thread;
 
@@ -19,9 +18,10 @@ use self::peers::{
 use self::workloads::{DESCRIPTORS, chain, create, here, hot, submit, wake_asleep};
 use crate::child::{name, output, this_program_path};
 use crate::echo::counted::{Tool, describe};
+use crate::node::{note, version};
 use crate::processors::{pin_to, two};
-use crate::promises::node_version;
-use crate::table::{Aim, LIMIT, Table, progress, thousands};
+use crate::table::{Aim, Table, thousands};
+use crate::turns::take_turns;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub enum Peer {
@@ -268,51 +268,34 @@ pub fn tasks(repetitions: usize, quick: bool) -> Vec<Table> {
     let items = if quick { QUICK } else { FULL };
     let mut tables: Vec<_> =
         items.iter().map(|&(workload, size, _)| table(workload, size)).collect();
-    let mut stopped = absent(&mut tables, items);
-    for repetition in 1..=repetitions {
-        for (index, (table, &item)) in tables.iter_mut().zip(items).enumerate() {
-            for &peer in item.0.peers() {
-                if stopped.contains(&(index, peer)) {
-                    continue;
-                }
-                let label = peer.label(item.0);
-                progress(&format!("{repetition} of {repetitions}: {}, {label}", table.title));
-                if !run(peer, item, table) {
-                    table.notes.push(format!("{label} was stopped after {LIMIT:?}"));
-                    stopped.insert((index, peer));
-                }
-            }
-        }
-    }
-    progress("");
+    let peers = present(&mut tables, items);
+    take_turns(repetitions, &mut tables, peers, |index, peer, table| {
+        run(peer, items[index], table)
+    });
     tables
 }
 
-/// Who cannot be measured here, in which table; a note says why.
-fn absent(tables: &mut [Table], items: &[Item]) -> HashSet<(usize, Peer)> {
-    let node = node_version();
+/// Who can be measured here, in which table. A note says why somebody cannot.
+fn present(tables: &mut [Table], items: &[Item]) -> Vec<Vec<(Peer, &'static str)>> {
+    let node = version();
     let traces = Tool::Strace.works();
     let has_two = two().is_some();
-    let mut absent = HashSet::new();
-    for (index, (table, &(workload, size, _))) in tables.iter_mut().zip(items).enumerate() {
+    let present = tables.iter_mut().zip(items).map(|(table, &(workload, size, _))| {
         if workload.peers().contains(&Peer::Node) {
-            table.notes.push(match &node {
-                Some(version) => format!("Node is {version}"),
-                None => "Node is not measured: there is no `node`".to_owned(),
-            });
-        }
-        let is_absent = |peer: &&Peer| {
-            (peer.is_node() && node.is_none()) || (workload == Workload::Idle && !traces)
-        };
-        absent.extend(workload.peers().iter().filter(is_absent).map(|&peer| (index, peer)));
-        if workload == Workload::Idle && !traces {
-            table.notes.push(Tool::Strace.absent().to_owned());
+            table.notes.push(note(node.as_deref()));
         }
         if matches!(workload, Workload::WakeAsleep | Workload::Hot) && size == 2 && !has_two {
             table.notes.push("there is only one processor, which both share".to_owned());
         }
-    }
-    absent
+        if workload == Workload::Idle && !traces {
+            table.notes.push(Tool::Strace.absent().to_owned());
+            return Vec::new();
+        }
+        let here = |peer: &Peer| !peer.is_node() || node.is_some();
+        let peers = workload.peers().iter().copied().filter(here);
+        peers.map(|peer| (peer, peer.label(workload))).collect()
+    });
+    present.collect()
 }
 
 fn table(workload: Workload, size: usize) -> Table {
@@ -329,7 +312,12 @@ fn table(workload: Workload, size: usize) -> Table {
 fn command(peer: Peer, (workload, size, rounds): Item) -> Vec<String> {
     if peer.is_node() {
         let by = if peer == Peer::NodeNextTick { "next-tick" } else { "microtask" };
-        return node::command(&name(workload), size, rounds, by);
+        let processors = match (workload, two()) {
+            (Workload::WakeAsleep, Some(two)) if size == 2 => vec![two.server, two.client],
+            (Workload::Hot, Some(two)) => vec![two.server, two.client],
+            _ => Vec::new(),
+        };
+        return node::command(&name(workload), size, rounds, by, &processors);
     }
     let command = [this_program_path(), "measure-tasks".to_owned(), name(peer), name(workload)];
     command.into_iter().chain([size.to_string(), rounds.to_string()]).collect()
@@ -376,7 +364,7 @@ mod tests {
 
     #[test]
     fn every_peer_does_what_it_is_measured_for() {
-        let has_node = node_version().is_some();
+        let has_node = version().is_some();
         for &(workload, size, _) in QUICK {
             for &peer in workload.peers() {
                 let item = (workload, size.min(100), 20);

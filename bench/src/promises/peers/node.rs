@@ -6,8 +6,6 @@ use serde_json::Value;
 
 use crate::child;
 
-pub use crate::node::version;
-
 /// Runs as many rounds of a workload. Returns its figures by name; or nothing if it takes too long.
 pub fn run(workload: &str, size: usize, rounds: usize) -> Option<Value> {
     let mut command = Command::new("node");

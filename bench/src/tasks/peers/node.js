@@ -1,10 +1,11 @@
-// What the Rust peers do, in JavaScript. Arguments: workload, size, rounds, what a link is queued with. Writes lines of
-// a metric, a tab, and its value, under the names that the Rust peers use.
+// What the Rust peers do, in JavaScript. Arguments: workload, size, rounds, what a link is queued with, and the processors
+// of this thread and of the other one, if they are to have one each. Writes lines of a metric, a tab, and its value, under
+// the names that the Rust peers use.
 'use strict';
 
 const { Worker, MessageChannel } = require('node:worker_threads');
-const [workload, size, rounds, by] =
-  [process.argv[1], Number(process.argv[2]), Number(process.argv[3]), process.argv[4]];
+const [workload, size, rounds, by, ...processors] =
+  [process.argv[1], Number(process.argv[2]), Number(process.argv[3]), ...process.argv.slice(4)];
 
 const report = (metric, value) => console.log(`${metric}\t${value}`);
 const warmUp = Math.ceil(rounds / 4);
@@ -71,12 +72,22 @@ function chain() {
 const percentile = (sorted, share) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
 const sorted = values => values.sort((one, other) => one - other);
 
+// Binds the thread that calls it to a processor, if it is told one. Its source is a part of that of the workers, too.
+function pinTo(processor) {
+  if (processor === undefined) return;
+  const thread = require('node:fs').readlinkSync('/proc/thread-self').split('/').pop();
+  require('node:child_process').execFileSync('taskset', ['-cp', processor, thread], { stdio: 'ignore' });
+}
+const pinWorker = `${pinTo}; pinTo(${JSON.stringify(processors[1])});`;
+
 // A worker posts to this thread, which sleeps, again and again. Both have the same clock.
 function wakeAsleep() {
+  pinTo(processors[0]);
   const shared = new SharedArrayBuffer(16);
   // How many were heard; it is also what the worker waits with.
   const heard = new Int32Array(shared);
   const worker = new Worker(`
+    ${pinWorker}
     const { workerData: { shared, all }, parentPort } = require('node:worker_threads');
     const heard = new Int32Array(shared);
     const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -109,7 +120,9 @@ function wakeAsleep() {
 
 // A worker and this thread post to each other back to back.
 function hot() {
+  pinTo(processors[0]);
   const worker = new Worker(`
+    ${pinWorker}
     const { parentPort } = require('node:worker_threads');
     parentPort.on('message', left => {
       if (left < 0) return parentPort.close();

@@ -1883,10 +1883,11 @@ fn a_signal_that_lives_long_does_not_remember_what_is_done() {
         (0..3).for_each(|_| burst());
         let before = bytes();
         (0..MANY / AT_ONCE).for_each(|_| burst());
-        // The list of pending promises is looked through by and by.
+        // The list of pending promises is looked through by and by. Queues keep the room that the longest burst
+        // needed, which may have come late; of what is remembered for each there is not even a byte.
         until("the memory is given back", || {
             (0..100).for_each(|_| _ = event_loop.turn(Duration::ZERO).unwrap());
-            bytes() - before < 64 * 1024
+            bytes() - before < MANY as isize
         });
         assert_eq!(*handled.borrow(), MANY + 3 * AT_ONCE);
         controller.abort();

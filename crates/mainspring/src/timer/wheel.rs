@@ -26,7 +26,7 @@
 //!
 //! # Links
 //!
-//! `prev` of a [`Node`](super::page::Node) says where the timer is: [`UNLINKED`] nowhere, [`NEAR`] not here, with the bit
+//! `prev` of a [`Node`] says where the timer is: [`UNLINKED`] nowhere, [`NEAR`] not here, with the bit
 //! [`FIRST`] at the head of the bucket that the other bits name, otherwise behind that timer. `next` is the
 //! next one in the bucket, or [`NONE`].
 

@@ -14,14 +14,16 @@ use crate::sys;
 /// as an `Instant` is therefore never taken for an earlier one.
 ///
 /// Both scales are of the same clock, so one moment is enough for all loops of the process.
-static ANCHOR: LazyLock<(Instant, i64)> = LazyLock::new(|| {
+static ANCHOR: LazyLock<(Instant, i64)> = LazyLock::new(find_anchor);
+
+fn find_anchor() -> (Instant, i64) {
     let look = || {
         let (instant, number) = (Instant::now(), sys::now());
         (instant.elapsed(), (instant, number))
     };
     // A thread can lose its processor between two looks, but hardly three times.
     [look(), look(), look()].into_iter().min().map_or_else(|| look().1, |(_, moment)| moment)
-});
+}
 
 /// A time as a number, if it can be represented.
 pub(crate) fn number(time: Instant) -> Option<i64> {
@@ -116,6 +118,10 @@ mod tests {
             assert!(number(time).unwrap() <= after + 1_000_000, "not far off");
             let before = sys::now();
             assert!(instant(before) <= Instant::now());
+            // Whichever moment it would have been.
+            let (instant, number) = find_anchor();
+            let before = sys::now();
+            assert!(number + instant.elapsed().as_nanos() as i64 >= before);
         }
     }
 }

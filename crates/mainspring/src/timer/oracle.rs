@@ -113,7 +113,7 @@ impl Bench {
 
     fn remove(&mut self, nth: usize) {
         let index = self.live.swap_remove(nth);
-        let page = self.slots.page_of(index).unwrap();
+        let page = self.slots.page_of(index);
         self.store.remove(&self.slots, page, index);
         self.slots.give_back(index, &self.directory);
         self.forget(index);
@@ -121,7 +121,7 @@ impl Bench {
 
     fn rearm(&mut self, nth: usize, deadline: i64) {
         let index = self.live[nth];
-        let page = self.slots.page_of(index).unwrap();
+        let page = self.slots.page_of(index);
         self.store.remove(&self.slots, page, index);
         self.store.insert(&self.slots, index, deadline);
         self.forget(index);

@@ -34,20 +34,26 @@ impl Slots {
 
     /// The page of any index, if this thread knows it.
     #[inline]
-    pub(crate) fn page_of(&self, index: u32) -> Option<&Page> {
+    pub(crate) fn find_page(&self, index: u32) -> Option<&Page> {
         self.page(index / PAGE)
     }
 
     /// For the index of a timer, or of a slot that was taken.
     #[inline]
-    pub(crate) fn node(&self, index: u32) -> &Node {
-        self.page(index / PAGE).expect("a page that is in use").node(index)
+    pub(crate) fn page_of(&self, index: u32) -> &Page {
+        self.find_page(index).expect("a page that is in use")
     }
 
-    /// As for [`Slots::node`].
+    /// As for [`Slots::page_of`].
+    #[inline]
+    pub(crate) fn node(&self, index: u32) -> &Node {
+        self.page_of(index).node(index)
+    }
+
+    /// As for [`Slots::page_of`].
     #[inline]
     pub(crate) fn slot(&self, index: u32) -> &Slot {
-        self.page(index / PAGE).expect("a page that is in use").slot(index)
+        self.page_of(index).slot(index)
     }
 
     /// For any index.

@@ -29,7 +29,7 @@ impl Store {
     #[inline]
     pub(crate) fn insert(&mut self, slots: &Slots, index: u32, deadline: i64) {
         self.sequence += 1;
-        let page = slots.page_of(index).expect("a page that is in use");
+        let page = slots.page_of(index);
         page.slot(index).sequence.set(self.sequence);
         let node = page.node(index);
         node.deadline.set(deadline);
@@ -64,7 +64,7 @@ impl Store {
         near.begin();
         let sorted = near.queued();
         wheel.advance(slots, granule(now), |index| {
-            let page = slots.page_of(index).expect("a page that is in use");
+            let page = slots.page_of(index);
             let node = page.node(index);
             node.prev.set(NEAR);
             let sequence = page.slot(index).sequence.get();
@@ -78,7 +78,7 @@ impl Store {
     #[inline(always)]
     pub(crate) fn pop_due<'a>(&mut self, slots: &'a Slots, now: i64) -> Option<(Key, &'a Page)> {
         let key = self.near.pop_due(slots, now)?;
-        let page = slots.page_of(key.index).expect("a page that is in use");
+        let page = slots.page_of(key.index);
         page.slot(key.index).sequence.set(0);
         page.node(key.index).prev.set(UNLINKED);
         Some((key, page))

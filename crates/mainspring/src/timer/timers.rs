@@ -58,7 +58,7 @@ impl Inner {
     /// Ends the timer of a slot whose claim is free already.
     #[inline]
     fn free(&mut self, index: u32, remote: &Remote) -> Option<TimerTask> {
-        let page = self.slots.page_of(index).expect("a page that is in use");
+        let page = self.slots.page_of(index);
         self.store.remove(&self.slots, page, index);
         let task = page.slot(index).task.take();
         self.give_back(index, remote);
@@ -190,7 +190,7 @@ impl Timers {
         self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
         inner.slots.learn(id.index(), &remote.directory);
-        let page = inner.slots.page_of(id.index())?;
+        let page = inner.slots.find_page(id.index())?;
         let claim = page.claim(id.index());
         let is_here = page.node(id.index()).prev.get() != UNLINKED;
         let taken = if is_here {
@@ -218,7 +218,7 @@ impl Timers {
             slot.sequence.set(RESET);
             inner.slots.node(id.index()).deadline.set(deadline);
         } else {
-            let page = inner.slots.page_of(id.index())?;
+            let page = inner.slots.page_of(id.index());
             inner.store.remove(&inner.slots, page, id.index());
             inner.store.insert(&inner.slots, id.index(), deadline);
         }

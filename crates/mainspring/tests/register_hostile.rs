@@ -24,7 +24,7 @@ use common::timers::tick;
 use common::{Tracker, wait_until, wait_until_sleeping};
 use fds::{drain, has_no_trace, is_orphaned, pair, readable};
 use mainspring::{Cx, Error, FastPathMode, Handle, Interest, LoopState, Readiness};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, setrlimit};
 
 const KEY: &str = "MAINSPRING_REGISTER_HOSTILE";
 
@@ -145,20 +145,32 @@ fn exhausted(mode: FastPathMode) {
     assert!((1..10).contains(&refused), "{refused}");
 }
 
+/// The descriptors that are pollers.
+fn pollers() -> impl Iterator<Item = RawFd> {
+    let is_poller = |(_, target): &(RawFd, String)| target == "anon_inode:[eventpoll]";
+    open_descriptors().into_iter().filter(is_poller).map(|(number, _)| number)
+}
+
 /// Puts something else in the place of each poller of this process.
 fn break_pollers() {
     let null = File::open("/dev/null").unwrap();
     let mut broken = 0;
-    for (number, target) in open_descriptors() {
-        if target == "anon_inode:[eventpoll]" {
-            // SAFETY: it stays open and its owner's; only what is behind it changes, which is what the test is
-            // about.
-            let mut owner = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
-            rustix::io::dup2(&null, &mut owner).unwrap();
-            broken += 1;
-        }
+    for number in pollers() {
+        // SAFETY: it stays open and its owner's; only what is behind it changes, which is what the test is
+        // about.
+        let mut owner = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
+        rustix::io::dup2(&null, &mut owner).unwrap();
+        broken += 1;
     }
     assert_eq!(broken, 1);
+}
+
+/// Whether the system says of a thread that it is stopped within a call whose first argument is a poller.
+fn is_blocked_in_its_poller(thread: Pid) -> bool {
+    let path = format!("/proc/self/task/{thread}/syscall");
+    let call = std::fs::read_to_string(path).unwrap();
+    let first = call.split(' ').nth(1).and_then(|hex| RawFd::from_str_radix(&hex[2..], 16).ok());
+    first.is_some_and(|fd| pollers().any(|poller| poller == fd))
 }
 
 fn broken(mode: FastPathMode) {
@@ -200,16 +212,18 @@ fn broken_asleep(mode: FastPathMode) {
     let (sender, receiver) = mpsc::channel();
     let thread = thread::spawn(move || {
         let event_loop = common::builder().fast_path(mode).build().unwrap();
-        sender.send(event_loop.handle()).unwrap();
+        sender.send((event_loop.handle(), rustix::thread::gettid())).unwrap();
         event_loop.run()
     });
-    let handle: Handle = receiver.recv().unwrap();
+    let (handle, id): (Handle, Pid) = receiver.recv().unwrap();
     let [(kept, kept_peer), (removed, removed_peer)] = [pair(), pair()];
     let fd = removed.as_raw_fd();
     for socket in [kept, removed] {
         handle.register_fd(socket, Interest::READ, |_, _, _| ()).unwrap();
     }
     wait_until_sleeping(&handle);
+    // What has said that it sleeps may still be on its way there, and would find the poller broken at once.
+    wait_until(|| is_blocked_in_its_poller(id));
     break_pollers();
     // The poller does not take it any more, and nothing of it stays.
     let (other, other_peer) = pair();

@@ -1,6 +1,6 @@
 //! Load: nothing that was accepted is lost, and nothing stays behind.
 //!
-//! The ignored tests are the full form; `tools/test` runs them in a release build.
+//! The ignored tests are the full form; `tools/test` runs them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,7 +73,7 @@ fn accepted_equals_executed_when_a_shutdown_comes_in_the_middle() {
 
 // spec: F-33, SD-1, IN-8
 #[test]
-#[ignore = "long: run by tools/test in a release build"]
+#[ignore = "long: run by tools/test"]
 fn accepted_equals_executed_in_a_hundred_rounds() {
     for round in 0..100 {
         shutdown_in_the_middle(EventLoop::builder().fast_path(MODES[round % 2]));

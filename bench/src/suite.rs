@@ -5,7 +5,8 @@ use clap::ValueEnum;
 use crate::child::{name, output, this_program};
 use crate::node::{note, version};
 use crate::peers::{
-    Calloop, Floor, Libuv, Mainspring, MainspringTimerfd, Mio, Smol, TokioFuture, TokioTask, node,
+    Calloop, Floor, Libuv, Mainspring, MainspringExact, MainspringMillisecond, MainspringTimerfd,
+    Mio, Smol, TokioFuture, TokioTask, node,
 };
 use crate::table::{Table, thousands};
 use crate::turns::take_turns;
@@ -16,6 +17,8 @@ pub enum PeerName {
     Floor,
     Mainspring,
     MainspringTimerfd,
+    MainspringExact,
+    MainspringMillisecond,
     TokioFuture,
     TokioTask,
     Smol,
@@ -31,6 +34,8 @@ impl PeerName {
             Self::Floor => "floor",
             Self::Mainspring => "mainspring",
             Self::MainspringTimerfd => "mainspring, timerfd",
+            Self::MainspringExact => "mainspring, no slack",
+            Self::MainspringMillisecond => "mainspring, slack of 1 ms",
             Self::TokioFuture => "tokio, bare future",
             Self::TokioTask => "tokio, task",
             Self::Smol => "smol",
@@ -62,14 +67,25 @@ impl Workload {
 
     fn peers(self) -> &'static [PeerName] {
         use PeerName::{
-            Calloop, Floor, Libuv, Mainspring, MainspringTimerfd, Mio, Node, Smol, TokioFuture,
-            TokioTask,
+            Calloop, Floor, Libuv, Mainspring, MainspringExact, MainspringMillisecond,
+            MainspringTimerfd, Mio, Node, Smol, TokioFuture, TokioTask,
         };
         match self {
             Self::Churn | Self::Memory => {
                 &[Floor, Mainspring, TokioFuture, TokioTask, Smol, Libuv, Calloop, Mio, Node]
             }
-            Self::Firing => &[Floor, Mainspring, TokioTask, Smol, Libuv, Calloop, Mio, Node],
+            Self::Firing => &[
+                Floor,
+                Mainspring,
+                MainspringExact,
+                MainspringMillisecond,
+                TokioTask,
+                Smol,
+                Libuv,
+                Calloop,
+                Mio,
+                Node,
+            ],
             Self::Chain => {
                 &[Floor, Mainspring, MainspringTimerfd, TokioTask, Smol, Libuv, Calloop, Mio, Node]
             }
@@ -97,6 +113,8 @@ pub fn measure(peer: PeerName, workload: Workload, count: usize) {
         (PeerName::Floor, _) => with!(Floor),
         (PeerName::Mainspring, _) => with!(Mainspring),
         (PeerName::MainspringTimerfd, _) => with!(MainspringTimerfd),
+        (PeerName::MainspringExact, _) => with!(MainspringExact),
+        (PeerName::MainspringMillisecond, _) => with!(MainspringMillisecond),
         (PeerName::TokioTask, _) => with!(TokioTask),
         (PeerName::Smol, _) => with!(Smol),
         (PeerName::Libuv, _) => with!(Libuv),

@@ -8,20 +8,28 @@ use mainspring::{Cx, EventLoop, FastPathMode, TimerId};
 use super::{Capture, Fires, Peer, Tally, idle_capture};
 
 /// With the default options a loop that waits for nothing but threads and timers parks; made to poll, it
-/// waits with a timerfd, as one does that has descriptors.
-pub struct Loop<const POLLS: bool> {
+/// waits with a timerfd, as one does that has descriptors. How far apart it wakes for timers that follow each
+/// other closely is an option: 100 µs by default.
+pub struct Loop<const POLLS: bool, const SLACK: u64> {
     event_loop: EventLoop,
 }
 
-pub type Mainspring = Loop<false>;
-pub type MainspringTimerfd = Loop<true>;
+/// In microseconds, the default of the library.
+const SLACK: u64 = 100;
 
-impl<const POLLS: bool> Peer for Loop<POLLS> {
+pub type Mainspring = Loop<false, SLACK>;
+pub type MainspringTimerfd = Loop<true, SLACK>;
+pub type MainspringExact = Loop<false, 0>;
+pub type MainspringMillisecond = Loop<false, 1_000>;
+
+impl<const POLLS: bool, const SLACK: u64> Peer for Loop<POLLS, SLACK> {
     type Id = TimerId;
 
     fn new() -> Self {
         let mode = if POLLS { FastPathMode::Disabled } else { FastPathMode::Auto };
-        Self { event_loop: EventLoop::builder().fast_path(mode).build().unwrap() }
+        let slack = Duration::from_micros(SLACK);
+        let builder = EventLoop::builder().fast_path(mode).timer_slack(slack);
+        Self { event_loop: builder.build().unwrap() }
     }
 
     fn fill(&mut self, delays: &[Duration], tally: &Rc<Tally>, ids: &mut Vec<Self::Id>) {
@@ -41,7 +49,7 @@ impl<const POLLS: bool> Peer for Loop<POLLS> {
     }
 }
 
-impl<const POLLS: bool> Fires for Loop<POLLS> {
+impl<const POLLS: bool, const SLACK: u64> Fires for Loop<POLLS, SLACK> {
     const NEVER_EARLY: bool = true;
 
     fn fill_until(&mut self, deadlines: &[Instant], tally: &Rc<Tally>) {

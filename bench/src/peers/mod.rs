@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub use self::calloop::Calloop;
 pub use self::floor::Floor;
 pub use self::libuv::Libuv;
-pub use self::mainspring::{Mainspring, MainspringTimerfd};
+pub use self::mainspring::{Mainspring, MainspringExact, MainspringMillisecond, MainspringTimerfd};
 pub use self::mio::Mio;
 pub use self::smol::Smol;
 pub use self::tokio::{TokioFuture, TokioTask};
@@ -137,6 +137,8 @@ mod tests {
         fires::<Floor>();
         fires::<Mainspring>();
         fires::<MainspringTimerfd>();
+        fires::<MainspringExact>();
+        fires::<MainspringMillisecond>();
         fires::<TokioTask>();
         fires::<Smol>();
         fires::<Libuv>();

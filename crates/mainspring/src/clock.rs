@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use crate::VirtualClock;
+use crate::simulated;
 use crate::sync::{AtomicI64, Ordering};
 use crate::sys;
 
@@ -35,6 +36,17 @@ pub(crate) fn number(time: Instant) -> Option<i64> {
             number.checked_sub(i64::try_from(earlier.as_nanos()).ok()?)
         }
     }
+}
+
+/// A time of the past, as a number.
+#[cfg(feature = "sim")]
+pub(crate) fn origin() -> i64 {
+    ANCHOR.1
+}
+
+/// The present, for waits in real time. Within a simulation there is none but the simulated one.
+pub(crate) fn now() -> Instant {
+    simulated::now().map_or_else(Instant::now, instant)
 }
 
 /// A number as a time.

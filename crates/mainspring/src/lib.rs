@@ -146,6 +146,9 @@ mod signal_source;
 mod signal_stream;
 #[cfg(all(unix, feature = "signals", not(loom)))]
 mod signals;
+#[cfg(all(feature = "sim", target_os = "linux", not(any(loom, mainspring_portable))))]
+pub mod sim;
+mod simulated;
 mod sleep;
 mod spin;
 #[cfg(feature = "metrics")]

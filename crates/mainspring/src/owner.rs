@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicU64 as Counter, Ordering};
 
 use crate::Cx;
 use crate::local::Local;
-use crate::sync::{UnsafeCell, thread_local};
+use crate::simulated;
+use crate::sync::UnsafeCell;
+#[cfg(loom)]
+use crate::sync::thread_local;
 
 /// A number for each thread, never used again.
 fn thread_number() -> u64 {
@@ -14,6 +17,9 @@ fn thread_number() -> u64 {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
+    if let Some(number) = simulated::thread_number(next) {
+        return number;
+    }
     #[cfg(not(loom))]
     {
         use std::cell::Cell;

@@ -1,4 +1,7 @@
-//! Points of the protocols at which a test can step in. Nothing of this exists outside of tests.
+//! Points of the protocols at which a test or a simulation can step in. Nothing of this exists elsewhere.
+
+#[cfg(not(test))]
+use crate::simulated;
 
 /// A place between two steps of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +36,9 @@ impl Probes {
     }
 
     #[inline(always)]
-    pub(crate) fn reach(&self, _point: Point) {}
+    pub(crate) fn reach(&self, _point: Point) {
+        simulated::point();
+    }
 }
 
 #[cfg(test)]
@@ -42,6 +47,7 @@ pub(crate) use self::active::Probes;
 #[cfg(test)]
 mod active {
     use super::Point;
+    use crate::simulated;
     use std::fmt;
     use std::sync::{Arc, RwLock};
 
@@ -61,6 +67,7 @@ mod active {
         }
 
         pub(crate) fn reach(&self, point: Point) {
+            simulated::point();
             let probe = self.0.read().unwrap().clone();
             if let Some(probe) = probe {
                 probe(point);

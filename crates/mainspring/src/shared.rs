@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::builder::Config;
 use crate::chunk::ChunkQueue;
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::error::{Refusal, SubmitError};
 use crate::fault::drop_isolated;
 use crate::inbox::{Inbox, Refused};
@@ -417,7 +417,7 @@ impl Shared {
             self.close_table();
             self.sleep.close_source();
         });
-        let outcome = Outcome { dropped, at: Instant::now() };
+        let outcome = Outcome { dropped, at: clock::now() };
         self.stage(ShutdownStage::Complete, || self.complete(outcome));
         if let Some(safety) = &self.safety {
             safety.forget_observers();
@@ -446,7 +446,7 @@ impl Shared {
     /// Makes the deadline of the end earlier.
     pub(crate) fn hurry(&self, deadline: Option<Instant>) {
         if let Some(deadline) = deadline {
-            let left = deadline.saturating_duration_since(Instant::now()).as_nanos();
+            let left = deadline.saturating_duration_since(clock::now()).as_nanos();
             let deadline = sys::now().saturating_add(i64::try_from(left).unwrap_or(i64::MAX));
             self.deadline.fetch_min(deadline, Ordering::Relaxed);
             self.workers.stir();
@@ -495,7 +495,7 @@ impl Shared {
             outcome = match deadline {
                 None => self.ended.wait(outcome).unwrap_or_else(|e| e.into_inner()),
                 Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
+                    let left = deadline.saturating_duration_since(clock::now());
                     if left.is_zero() {
                         break;
                     }

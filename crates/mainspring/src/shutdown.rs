@@ -18,6 +18,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::clock;
 use crate::fault::Phase;
 use crate::observe::{Observe, observed};
 use crate::probe::Point;
@@ -53,7 +54,7 @@ impl Deadline {
     pub const NEVER: Self = Self(None);
 
     fn has_passed(self) -> bool {
-        self.0.is_some_and(|deadline| deadline <= Instant::now())
+        self.0.is_some_and(|deadline| deadline <= clock::now())
     }
 }
 
@@ -66,7 +67,7 @@ impl From<Instant> for Deadline {
 impl From<Duration> for Deadline {
     /// From now. A time too far away to be represented is never.
     fn from(duration: Duration) -> Self {
-        Self(Instant::now().checked_add(duration))
+        Self(clock::now().checked_add(duration))
     }
 }
 
@@ -182,7 +183,7 @@ impl Cx {
         });
         shared.stage(ShutdownStage::FinalDrain, drain);
         let outcome = shared.stage(ShutdownStage::Release, || {
-            let at = Instant::now();
+            let at = clock::now();
             let busy = shared.workers.busy();
             shared.forsake();
             let dropped = busy + local.drop_queued();

@@ -1,14 +1,17 @@
 //! The synchronisation primitives of the crate, from the standard library or, in a model-checking
-//! build (`--cfg loom`), from loom. What takes part in a protocol is named through this module, so the
+//! build (`--cfg loom`), from loom, or, in one with simulations, from there. What takes part in a protocol is named through this module, so the
 //! code that runs is the code that is checked.
 
 #[cfg(not(loom))]
-pub(crate) use self::plain::*;
-
+pub(crate) use self::cell::UnsafeCell;
 #[cfg(loom)]
 pub(crate) use self::model::*;
+#[cfg(not(any(loom, all(feature = "sim", target_os = "linux", not(mainspring_portable)))))]
+pub(crate) use self::plain::*;
+#[cfg(all(feature = "sim", target_os = "linux", not(any(loom, mainspring_portable))))]
+pub(crate) use crate::sim::sync::*;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, all(feature = "sim", target_os = "linux", not(mainspring_portable)))))]
 mod plain {
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::atomic::{
@@ -18,7 +21,10 @@ mod plain {
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
     pub(crate) use std::thread::{self, yield_now};
     pub(crate) use std::thread_local;
+}
 
+#[cfg(not(loom))]
+mod cell {
     /// `std::cell::UnsafeCell` with loom's closure interface.
     #[derive(Debug, Default)]
     pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);

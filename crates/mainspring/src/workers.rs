@@ -1,9 +1,10 @@
 //! The loop's worker pool, and the end of the loop's waiting for it.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::builder::Config;
+use crate::clock;
 use crate::pool::{Pool, Refused};
 use crate::promise::Errand;
 use crate::shared::Shared;
@@ -115,7 +116,7 @@ impl Workers {
         pool.shutdown();
         if may_wait && busy == 0 {
             // Not for ever: they may have thread-local values whose destructors block.
-            pool.wait(Instant::now().checked_add(FAREWELL));
+            pool.wait(clock::now().checked_add(FAREWELL));
         }
     }
 }

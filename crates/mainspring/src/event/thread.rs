@@ -53,8 +53,8 @@ mod tests {
         for _ in 0..10 {
             let target = EventTarget::new();
             target.add_event_listener("x", &Listener::new(|_, _| ()), options.clone());
-            TARGETS.with(|targets| assert_eq!(targets.borrow().len(), 1));
+            TARGETS.try_with(|targets| assert_eq!(targets.borrow().len(), 1)).unwrap();
         }
-        TARGETS.with(|targets| assert!(targets.borrow().is_empty()));
+        TARGETS.try_with(|targets| assert!(targets.borrow().is_empty())).unwrap();
     }
 }

@@ -57,6 +57,7 @@ use crossbeam_utils::CachePadded;
 use super::Work;
 use super::queue::{Gate, Queue};
 use super::worker::{self, Call};
+use crate::clock;
 use crate::fault::log_isolated;
 use crate::sync::{
     AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, fence, lock, thread,
@@ -374,11 +375,11 @@ impl<J: Work> Crew<J> {
 
 /// None for never.
 fn end_of(duration: Duration) -> Option<Instant> {
-    Instant::now().checked_add(duration)
+    clock::now().checked_add(duration)
 }
 
 fn is_over(end: Option<Instant>) -> bool {
-    end.is_some_and(|end| Instant::now() >= end)
+    end.is_some_and(|end| clock::now() >= end)
 }
 
 #[cfg(not(loom))]
@@ -391,7 +392,7 @@ fn wait_until<'a, T>(
     let Some(end) = end else {
         return condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
     };
-    let left = end.saturating_duration_since(Instant::now());
+    let left = end.saturating_duration_since(clock::now());
     condvar.wait_timeout(guard, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0
 }
 

@@ -95,12 +95,15 @@ mod blocking {
     use std::sync::Arc;
     use std::sync::mpsc::{Receiver, sync_channel};
     use std::task::{Poll, Wake, Waker};
-    use std::thread::{self, Thread};
-    use std::time::Instant;
 
     use super::{Asker, Pass, Promise, Rejection, Shareable, mail};
-    use crate::Deadline;
     use crate::promise::WaitError;
+    // Loom's threads cannot park for a time.
+    #[cfg(not(loom))]
+    use crate::sync::thread::{self, Thread};
+    use crate::{Deadline, clock};
+    #[cfg(loom)]
+    use std::thread::{self, Thread};
 
     impl<T: Clone + Send + 'static> Promise<T> {
         /// A channel that will have the outcome. Each call gives a new one.
@@ -172,7 +175,7 @@ mod blocking {
                     thread::park();
                     continue;
                 };
-                let left = deadline.saturating_duration_since(Instant::now());
+                let left = deadline.saturating_duration_since(clock::now());
                 if left.is_zero() {
                     break Err(WaitError::TimedOut);
                 }

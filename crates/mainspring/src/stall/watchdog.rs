@@ -61,12 +61,14 @@ impl Watchdog {
         !*is_over
     }
 
-    /// Waits for a while. False if it is over.
+    /// Waits for a while, or less for no reason. False if it is over.
     #[cfg(not(loom))]
     pub(super) fn wait(&self, time: Duration) -> bool {
-        let is_over = lock(&self.is_over);
-        let waited = self.changed.wait_timeout_while(is_over, time, |is_over| !*is_over);
-        !*waited.unwrap_or_else(|e| e.into_inner()).0
+        let mut is_over = lock(&self.is_over);
+        if !*is_over {
+            is_over = self.changed.wait_timeout(is_over, time).unwrap_or_else(|e| e.into_inner()).0;
+        }
+        !*is_over
     }
 
     /// The loop has come to its end.

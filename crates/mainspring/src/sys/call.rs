@@ -1,4 +1,4 @@
-//! The system calls of the Linux backend. A test can make each of them fail.
+//! The system calls of the Linux backend. A test can make each of them fail, and a simulation answers them itself.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -10,8 +10,20 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 
 #[cfg(test)]
 use super::faults::{self, Call};
+#[cfg(feature = "sim")]
+use crate::sim::kernel;
 
 type Result<T> = rustix::io::Result<T>;
+
+/// Returns what the simulation answers, if this is in one.
+macro_rules! simulated {
+    ($call:expr) => {
+        #[cfg(feature = "sim")]
+        if let Some(answer) = kernel::answer($call) {
+            return answer;
+        }
+    };
+}
 
 /// Makes a call that is interrupted again.
 pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> Result<T>) -> io::Result<T> {
@@ -24,6 +36,7 @@ pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> Result<T>) -> io::Resul
 }
 
 pub(super) fn eventfd() -> Result<OwnedFd> {
+    simulated!(kernel::eventfd);
     #[cfg(test)]
     faults::check(Call::Eventfd)?;
     rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
@@ -31,12 +44,14 @@ pub(super) fn eventfd() -> Result<OwnedFd> {
 
 #[inline]
 pub(super) fn write(fd: &OwnedFd, bytes: &[u8]) -> Result<usize> {
+    simulated!(|it| kernel::write(it, fd, bytes));
     #[cfg(test)]
     faults::check(Call::Write)?;
     rustix::io::write(fd, bytes)
 }
 
 pub(super) fn timerfd() -> Result<OwnedFd> {
+    simulated!(kernel::timerfd);
     #[cfg(test)]
     faults::check(Call::Timerfd)?;
     let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
@@ -45,6 +60,7 @@ pub(super) fn timerfd() -> Result<OwnedFd> {
 
 #[inline]
 pub(super) fn settime(fd: &OwnedFd, at: &Itimerspec) -> Result<()> {
+    simulated!(|it| kernel::settime(it, fd, at));
     #[cfg(test)]
     faults::check(Call::Settime)?;
     rustix::time::timerfd_settime(fd, TimerfdTimerFlags::ABSTIME, at)?;
@@ -52,6 +68,7 @@ pub(super) fn settime(fd: &OwnedFd, at: &Itimerspec) -> Result<()> {
 }
 
 pub(super) fn epoll() -> Result<OwnedFd> {
+    simulated!(kernel::epoll);
     #[cfg(test)]
     faults::check(Call::Poller)?;
     epoll::create(epoll::CreateFlags::CLOEXEC)
@@ -60,6 +77,7 @@ pub(super) fn epoll() -> Result<OwnedFd> {
 /// Fills what is free in the list.
 #[inline]
 pub(super) fn wait(fd: &OwnedFd, list: &mut Vec<epoll::Event>, at_once: bool) -> Result<()> {
+    simulated!(|it| kernel::wait(it, fd, list, at_once));
     #[cfg(test)]
     faults::check(Call::Wait)?;
     let zero = rustix::event::Timespec::default();
@@ -73,6 +91,7 @@ pub(super) fn add(
     token: u64,
     flags: epoll::EventFlags,
 ) -> Result<()> {
+    simulated!(|it| kernel::add(it, epoll, fd, token, flags));
     #[cfg(test)]
     faults::check(Call::Add)?;
     epoll::add(epoll, fd, epoll::EventData::new_u64(token), flags)
@@ -84,12 +103,14 @@ pub(super) fn modify(
     token: u64,
     flags: epoll::EventFlags,
 ) -> Result<()> {
+    simulated!(|it| kernel::modify(it, epoll, fd, token, flags));
     #[cfg(test)]
     faults::check(Call::Modify)?;
     epoll::modify(epoll, fd, epoll::EventData::new_u64(token), flags)
 }
 
 pub(super) fn delete(epoll: &OwnedFd, fd: BorrowedFd<'_>) -> Result<()> {
+    simulated!(|it| kernel::delete(it, epoll, fd));
     #[cfg(test)]
     faults::check(Call::Delete)?;
     epoll::delete(epoll, fd)

@@ -1,9 +1,15 @@
 //! The monotonic clock.
 
+#[cfg(target_os = "linux")]
+use crate::simulated;
+
 /// Nanoseconds of the monotonic clock, from an origin that is the same for the whole process.
 #[cfg(target_os = "linux")]
 #[inline]
 pub(crate) fn now() -> i64 {
+    if let Some(now) = simulated::now() {
+        return now;
+    }
     // By libc and not by rustix, which looks for the clock in the process's memory by itself, and does not
     // find it under valgrind.
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -31,6 +37,9 @@ pub(crate) fn now() -> i64 {
 pub(super) fn timer_slack() -> i64 {
     use std::cell::Cell;
 
+    if simulated::now().is_some() {
+        return 0;
+    }
     thread_local!(static SLACK: Cell<i64> = const { Cell::new(-1) });
     SLACK.with(|slack| {
         if slack.get() < 0 {

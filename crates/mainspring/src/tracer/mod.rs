@@ -53,11 +53,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use self::record::Record;
 use self::ring::Consumer;
 use self::writer::{Source, Writer};
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence, lock, thread};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence, lock};
 use crate::sys;
 
 pub(crate) use self::record::{Recorder, Submitted};

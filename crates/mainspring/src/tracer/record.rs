@@ -1,13 +1,13 @@
 //! What the loop's thread writes down.
 
 use std::panic::Location;
+use std::thread;
 use std::time::Instant;
 
 use super::ring::{self, Producer};
 use super::slice::Bounds;
 use super::{Tracer, thread_number};
 use crate::Phase;
-use crate::sync::thread;
 
 /// After how many records the tracer's thread is woken.
 const BATCH: usize = 1 << 12;

@@ -196,7 +196,6 @@ impl<T: Copy + Send> Consumer<T> {
 mod tests {
     use super::super::record::Record;
     use super::*;
-    use crate::sync::thread;
 
     fn mark(at: i64) -> Record {
         Record::Mark { name: "", at }
@@ -256,7 +255,7 @@ mod tests {
     fn what_a_thread_was_told_is_in_is_read_by_another() {
         let (producer, mut consumer) = ring();
         let count = 8 * CAPACITY as i64;
-        let thread = thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let is_in = |number: &i64| producer.push(mark(*number)).is_some();
             let accepted: Vec<_> = (0..count).filter(is_in).collect();
             producer.end();

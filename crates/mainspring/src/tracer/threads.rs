@@ -1,8 +1,9 @@
 //! Small numbers for threads, and the names that belong to them.
 
 use std::cell::Cell;
+use std::thread;
 
-use crate::sync::{Mutex, lock, thread};
+use crate::sync::{Mutex, lock};
 
 /// The number of all threads for which there is none left.
 pub(super) const OTHERS: u16 = u16::MAX;

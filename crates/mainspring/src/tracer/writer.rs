@@ -3,13 +3,14 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use super::Shared;
 use super::format::{Formatter, Track};
 use super::record::Record;
 use super::ring::Consumer;
-use crate::sync::{Ordering, fence, lock, thread};
+use crate::sync::{Ordering, fence, lock};
 
 /// How often the thread looks by itself, as long as it finds something.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -38,12 +38,6 @@ pub(crate) fn number(time: Instant) -> Option<i64> {
     }
 }
 
-/// A time of the past, as a number.
-#[cfg(feature = "sim")]
-pub(crate) fn origin() -> i64 {
-    ANCHOR.1
-}
-
 /// The present, for waits in real time. Within a simulation there is none but the simulated one.
 pub(crate) fn now() -> Instant {
     simulated::now().map_or_else(Instant::now, instant)

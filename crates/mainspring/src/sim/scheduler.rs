@@ -32,6 +32,9 @@ const STACK: usize = 256 << 10;
 /// A deadline that never comes.
 pub(crate) const NEVER: i64 = i64::MAX;
 
+/// The first moment. Always the same, because where the loop keeps a timer depends on the number of its deadline.
+const BEGINNING: i64 = 1 << 40;
+
 /// How far time passes at a point, at the most, in nanoseconds.
 const PACE: u64 = 2_000;
 
@@ -89,7 +92,6 @@ pub(crate) struct Scheduler {
     /// How often a point changes the thread, in thousandths.
     preemption: u16,
     now: Cell<i64>,
-    began: i64,
     steps: Cell<u64>,
     max_steps: u64,
     /// Of all choices.
@@ -111,8 +113,6 @@ impl Scheduler {
         let rng = Rng::new(seed);
         // Some programs fail where threads change often, others where they hardly do.
         let preemption = [0, 20, 100, 300, 600][rng.below(5) as usize];
-        // The number of the first moment is the same in every simulation of a process, and of no importance.
-        let began = crate::clock::origin();
         Rc::new(Self {
             rng,
             faults,
@@ -120,8 +120,7 @@ impl Scheduler {
             threads: RefCell::default(),
             running: Cell::new(0),
             preemption,
-            now: Cell::new(began),
-            began,
+            now: Cell::new(BEGINNING),
             steps: Cell::new(0),
             max_steps,
             fingerprint: Cell::new(seed),
@@ -379,7 +378,7 @@ impl Scheduler {
 
     /// How much time has passed.
     pub(crate) fn elapsed(&self) -> i64 {
-        self.now.get() - self.began
+        self.now.get() - BEGINNING
     }
 
     pub(crate) fn is_done(&self, id: ThreadId) -> bool {

@@ -31,8 +31,14 @@ pub(crate) fn run(program: &Program, seed: u64) -> Result<u64, Violation> {
     let faults = Faults { still: options.still, ..faults };
     let program = program.clone();
     let simulation = Simulation::new(seed).faults(faults).max_steps(STEPS);
-    match simulation.run(move || play(&program)) {
-        Ok(result) => result,
+    let world = Arc::new(World::default());
+    let own = Arc::clone(&world);
+    match simulation.run(move || play(&program, &own)) {
+        Ok(fingerprint) => {
+            // Functions on other threads have ended as well by now.
+            world.check_gone();
+            world.violation().map_or(Ok(fingerprint), Err)
+        }
         Err(Failure::Panicked { message, .. }) => Err(format!("a panic: {message}")),
         Err(failure) => Err(failure.to_string()),
     }
@@ -59,10 +65,9 @@ fn build(options: Options) -> Option<EventLoop> {
 }
 
 /// The first simulated thread, which is the loop's.
-fn play(program: &Program) -> Result<u64, Violation> {
-    let Some(event_loop) = build(program.options) else { return Ok(sim::fingerprint()) };
-    let world = Arc::new(World::default());
-    let place = |who| Place { world: Arc::clone(&world), handle: event_loop.handle(), who };
+fn play(program: &Program, world: &Arc<World>) -> u64 {
+    let Some(event_loop) = build(program.options) else { return sim::fingerprint() };
+    let place = |who| Place { world: Arc::clone(world), handle: event_loop.handle(), who };
     let others: Vec<_> = program.others.iter().cloned().enumerate().collect();
     let others: Vec<_> = others
         .into_iter()
@@ -157,11 +162,10 @@ fn play(program: &Program) -> Result<u64, Violation> {
     );
     drop(state);
     drop(own);
-    world.check_gone();
     if sim::open_descriptors() != 0 {
         world.violate(format!("{} descriptors are left", sim::open_descriptors()));
     }
-    world.violation().map_or_else(|| Ok(sim::fingerprint()), Err)
+    sim::fingerprint()
 }
 
 fn idle(event_loop: &EventLoop, turns: bool) -> Result<(), Error> {
@@ -245,7 +249,10 @@ impl Place {
             | Op::Clear(_)
             | Op::Reset(..)
             | Op::Unreference(_) => {
+                let is_sender = usize::from(cx.is_none());
+                world.lock().senders += is_sender;
                 self.timer(cx, op);
+                world.lock().senders -= is_sender;
             }
             Op::Promise(body) => {
                 let (promise, resolver) = Promise::with_resolvers(&self.handle);
@@ -387,7 +394,7 @@ impl Place {
                         && let Some(id) = cx.current_interval()
                         && cx.clear_interval(id)
                     {
-                        own.timer_cleared(number);
+                        own.timer_cleared(number, 0);
                     }
                 };
                 let period = Duration::from_micros((*micros).into());
@@ -400,12 +407,13 @@ impl Place {
             }
             Op::Clear(which) => {
                 let Some((number, id)) = find(*which) else { return };
+                world.timer_may_be_cleared(number);
                 let is_cleared = match cx {
                     Some(cx) => cx.clear_timeout(id),
                     None => self.handle.clear_timeout(id),
                 };
                 if is_cleared {
-                    world.timer_cleared(number);
+                    world.timer_cleared(number, self.who);
                 }
             }
             Op::Reset(which, micros) => {

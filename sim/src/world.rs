@@ -51,11 +51,20 @@ pub(crate) struct Timer {
     item: usize,
     pub(crate) id: Option<TimerId>,
     by: Who,
+    /// When it was set, or set anew: the how-manieth event of that kind.
+    turn: usize,
     /// Between these two times it is due, in nanoseconds.
     due: (u64, u64),
     is_interval: bool,
     is_over: bool,
     is_cleared: bool,
+    /// It was sent to the loop while another thread was doing the same: that one may be in front of it, and not
+    /// be complete for a while.
+    is_shadowed: bool,
+    /// Somebody is about to clear it, or has tried.
+    may_be_cleared: bool,
+    /// A call of an interval may have begun just before another thread has cleared it.
+    may_have_begun: bool,
 }
 
 #[derive(Debug)]
@@ -82,6 +91,9 @@ pub(crate) struct State {
     tasks: BTreeMap<(Who, bool), VecDeque<usize>>,
     microtasks: VecDeque<usize>,
     next_ticks: VecDeque<usize>,
+    turns: usize,
+    /// How many other threads are about to send something about timers.
+    pub(crate) senders: usize,
     /// No more streams.
     pub(crate) is_closing: bool,
     violation: Option<String>,
@@ -152,14 +164,19 @@ impl World {
         let mut state = self.lock();
         let number = state.timers.len();
         let due = now() + u64::from(micros) * 1_000;
+        let turn = state.next_turn();
         state.timers.push(Timer {
             item,
             id: None,
             by,
+            turn,
             due: (due, u64::MAX),
             is_interval,
             is_over: false,
             is_cleared: false,
+            is_shadowed: false,
+            may_be_cleared: false,
+            may_have_begun: false,
         });
         state.items[item].kind = Kind::Timer(number);
         number
@@ -169,16 +186,24 @@ impl World {
     pub(crate) fn timer_set(&self, number: usize, micros: u32, id: Option<TimerId>) {
         let mut state = self.lock();
         let latest = now() + u64::from(micros) * 1_000;
+        let is_shadowed = state.senders > 1;
         let timer = &mut state.timers[number];
         timer.id = id;
+        timer.is_shadowed = is_shadowed;
         timer.due.1 = latest;
         timer.is_over |= id.is_none();
     }
 
+    /// A timer is about to be cleared.
+    pub(crate) fn timer_may_be_cleared(&self, number: usize) {
+        self.lock().timers[number].may_be_cleared = true;
+    }
+
     /// A timer was cleared, by somebody who was told so.
-    pub(crate) fn timer_cleared(&self, number: usize) {
+    pub(crate) fn timer_cleared(&self, number: usize, by: Who) {
         let mut state = self.lock();
         let timer = &mut state.timers[number];
+        timer.may_have_begun = timer.is_interval && by != 0;
         let was_over = timer.is_over && !timer.is_interval;
         timer.is_cleared = true;
         timer.is_over = true;
@@ -193,7 +218,11 @@ impl World {
     pub(crate) fn timer_reset(&self, number: usize, begin: u64, micros: u32) {
         let latest = now();
         let later = |time: u64| time + u64::from(micros) * 1_000;
-        self.lock().timers[number].due = (later(begin), later(latest));
+        let mut state = self.lock();
+        let turn = state.next_turn();
+        let timer = &mut state.timers[number];
+        // Timers are reset by the loop's thread.
+        (timer.due, timer.by, timer.turn) = ((later(begin), later(latest)), 0, turn);
     }
 
     pub(crate) fn is_not_owed(&self, item: usize) {
@@ -279,6 +308,11 @@ impl State {
         self.violation.get_or_insert(what);
     }
 
+    fn next_turn(&mut self) -> usize {
+        self.turns += 1;
+        self.turns
+    }
+
     fn forget(&mut self, item: usize) {
         self.tasks.values_mut().for_each(|queue| queue.retain(|other| *other != item));
         self.microtasks.retain(|other| *other != item);
@@ -340,29 +374,31 @@ impl State {
     /// Rule 4.
     fn fire(&mut self, number: usize, is_again: bool) {
         let now = now();
-        let Timer { due, by, is_cleared, is_interval, .. } = self.timers[number];
-        if is_cleared {
+        let Timer { due, by, turn, is_cleared, is_interval, .. } = self.timers[number];
+        let may_have_begun = std::mem::take(&mut self.timers[number].may_have_begun);
+        if is_cleared && !may_have_begun {
             self.violate(format!("timer {number} has fired after it was cleared"));
         }
         if now < due.0 && !is_again {
             self.violate(format!("timer {number} has fired {} ns early", due.0 - now));
         }
         if !is_interval {
-            let waits = |other: &Timer| !other.is_over && !other.is_interval && other.id.is_some();
-            // Due before it for sure, or set before it by the same thread, and due not later.
-            let goes_first = |index: usize, other: &Timer| {
-                other.due.1 < due.0
-                    || (index < number
-                        && other.by == by
-                        && other.due.0 <= due.0
-                        && other.due.1 <= due.1)
+            let waits = |other: &Timer| {
+                let is_sure = other.id.is_some() && !other.may_be_cleared && !other.is_shadowed;
+                is_sure && !other.is_over && !other.is_interval
             };
-            let mut others = self.timers.iter().enumerate();
-            let first = others.find(|(index, other)| {
-                *index != number && waits(other) && goes_first(*index, other)
-            });
-            if let Some((first, _)) = first {
-                self.violate(format!("timer {number} has fired before timer {first}"));
+            // Due before it for sure, or set before it by the same thread, and due not later.
+            let goes_first = |other: &Timer| {
+                let is_before = other.by == by && other.turn < turn;
+                other.due.1 < due.0 || (is_before && other.due.0 <= due.0 && other.due.1 <= due.1)
+            };
+            let mut others = self.timers.iter();
+            let first = others.position(|other| waits(other) && goes_first(other));
+            if let Some(first) = first.filter(|first| *first != number) {
+                let other = self.timers[first].due;
+                self.violate(format!(
+                    "timer {number}, due {due:?}, has fired before timer {first}, due {other:?}"
+                ));
             }
             self.timers[number].is_over = true;
         }

@@ -14,7 +14,8 @@
 //! # Order
 //!
 //! The inbox keeps each thread's order. The loop takes in what was sent before it adds a timer of its own,
-//! so that among equal deadlines a timer whose setting had returned comes first.
+//! so that among equal deadlines a timer whose setting had returned comes first. What was sent while another
+//! thread was in the middle of sending comes when that has gone on, and not before.
 
 use std::sync::Arc;
 

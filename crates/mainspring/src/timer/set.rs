@@ -514,7 +514,8 @@ impl Handle {
     }
 
     /// Drops a timer, or ends an interval. Tells, without waiting for the loop, whether that kept a callback
-    /// from running: if it says so, no call begins after this. See [`Cx::clear_timeout`].
+    /// from running: if it says so, no call begins after this, but one of an interval that has just begun goes on.
+    /// See [`Cx::clear_timeout`].
     ///
     /// The callback itself is dropped by the loop, soon.
     ///

@@ -21,6 +21,7 @@ suite! {
     a_fixed_rate_that_was_reset_goes_on_on_its_grid,
     two_threads_that_advance_to_the_next_deadline_advance_once,
     asking_for_the_next_deadline_after_each_set_takes_no_time,
+    an_interval_is_armed_again_after_what_another_thread_set_meanwhile,
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -159,4 +160,27 @@ fn asking_for_the_next_deadline_after_each_set_takes_no_time(variant: Variant) {
         event_loop.cx().set_timeout_at(past, |_| ()).unwrap();
         assert!(event_loop.next_deadline().is_some());
     }
+}
+
+// An interval was armed again before what another thread had set while its callback ran was taken in, and fired first
+// although it came later.
+// spec: TM-2, TM-7
+fn an_interval_is_armed_again_after_what_another_thread_set_meanwhile(variant: Variant) {
+    let clock = VirtualClock::new();
+    let event_loop = variant.builder().clock(&clock).build().unwrap();
+    let log = common::SharedLog::new();
+    let (interval, timeout) = (log.clone(), log.clone());
+    event_loop
+        .cx()
+        .set_interval(Duration::ZERO, move |cx| {
+            interval.push("interval");
+            let (handle, timeout) = (cx.handle(), timeout.clone());
+            elsewhere(move || handle.set_timeout(Duration::ZERO, move |_| timeout.push("timeout")))
+                .unwrap();
+        })
+        .unwrap();
+    for _ in 0..2 {
+        event_loop.turn(Duration::ZERO).unwrap();
+    }
+    assert_eq!(log.take(), ["interval", "timeout", "interval"]);
 }

@@ -245,6 +245,8 @@ impl Timers {
         deadline: i64,
         task: TimerTask,
     ) -> Option<TimerTask> {
+        // What other threads set while the callback ran comes first among equal deadlines.
+        self.accept(remote);
         let inner = &mut *self.inner.borrow_mut();
         let slot = inner.slots.slot(id.index());
         if slot.claim.rearm() {

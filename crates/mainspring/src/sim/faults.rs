@@ -20,7 +20,7 @@ pub struct Faults {
     pub interrupted: u16,
     /// A wait ends although nothing has happened.
     pub spurious: u16,
-    /// Reading or writing says `EAGAIN` although it could be done.
+    /// Reading or writing says `EAGAIN`, and right after that could be done.
     pub would_block: u16,
     /// A stream takes or gives fewer bytes than it could.
     pub short: u16,

@@ -208,13 +208,18 @@ impl Scheduler {
         if self.rng.chance(self.faults.interrupted) { Err(Errno::INTR) } else { Ok(()) }
     }
 
-    /// Before something is moved, which may have to be tried again for no reason. Who blocks is not told that.
-    fn hesitation(&self, blocks: bool) -> Result<()> {
+    /// Before something is moved, which may have to be tried again: as if it became possible right after that, so
+    /// whoever waits for an edge gets one. Who blocks does not notice.
+    fn hesitation(&self, fd: RawFd, blocks: bool) -> Result<()> {
         self.interruption()?;
-        if !blocks && self.rng.chance(self.faults.would_block) {
-            return Err(Errno::AGAIN);
+        if blocks || !self.rng.chance(self.faults.would_block) {
+            return Ok(());
         }
-        Ok(())
+        if let Ok(object) = self.kernel.borrow_mut().object(fd) {
+            object.edges += 1;
+        }
+        self.stir();
+        Err(Errno::AGAIN)
     }
 
     /// A descriptor of which nothing but the number is used.
@@ -404,7 +409,7 @@ pub(crate) fn connect(scheduler: &Scheduler, name: &str) -> Result<OwnedFd> {
 }
 
 pub(crate) fn accept(scheduler: &Scheduler, fd: RawFd, blocks: bool) -> Result<OwnedFd> {
-    scheduler.hesitation(blocks)?;
+    scheduler.hesitation(fd, blocks)?;
     if scheduler.rng.chance(scheduler.faults.no_descriptor) {
         return Err(Errno::MFILE);
     }
@@ -436,7 +441,7 @@ pub(crate) fn receive(
     mut buffer: &mut [u8],
     blocks: bool,
 ) -> Result<usize> {
-    scheduler.hesitation(blocks)?;
+    scheduler.hesitation(fd, blocks)?;
     let mut kernel = scheduler.kernel.borrow_mut();
     let end = stream(&mut kernel, fd)?;
     let count = share(scheduler, end.inbound.len().min(buffer.len()));
@@ -456,7 +461,7 @@ pub(crate) fn receive(
 }
 
 pub(crate) fn send(scheduler: &Scheduler, fd: RawFd, bytes: &[u8], blocks: bool) -> Result<usize> {
-    scheduler.hesitation(blocks)?;
+    scheduler.hesitation(fd, blocks)?;
     let mut kernel = scheduler.kernel.borrow_mut();
     let end = stream(&mut kernel, fd)?;
     if end.is_gone {

@@ -1,11 +1,12 @@
 //! Loops under load, for as long as you like: everything that was accepted is run, and nothing is left behind.
 //!
 //! `soak/run` is the mixed load; its parts are in [`load`], what counts in [`ledger`], what has to be so in
-//! [`verdict`].
+//! [`verdict`]. `soak/run hostile` is [`hostile`].
 
 mod args;
 mod descriptors;
 mod heap;
+mod hostile;
 mod ledger;
 mod load;
 mod picture;
@@ -21,7 +22,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use args::Soak;
+use args::{Command, Soak};
 use load::{Load, Run, Sabotage, Scale};
 use sample::{Belongings, Loops, Samples};
 
@@ -29,14 +30,19 @@ use sample::{Belongings, Loops, Samples};
 const PATIENCE: Duration = Duration::from_secs(300);
 
 fn main() -> ExitCode {
-    let soak = match args::parse(std::env::args().skip(1)) {
-        Ok(soak) => soak,
+    let command = match args::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
         Err(error) => {
             eprintln!("{error}\n\n{}", args::USAGE);
             return ExitCode::from(2);
         }
     };
-    match run(&soak) {
+    let passed = match command {
+        Command::Soak(soak) => run(&soak),
+        Command::Hostile(time) => hostile::run_all(time),
+        Command::Scenario(scenario, time) => hostile::run(scenario, time),
+    };
+    match passed {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -122,10 +122,7 @@ fn play(program: &Program, world: &Arc<World>) -> u64 {
                 let closer = place(usize::MAX);
                 closers.push(sim::spawn(move || {
                     sim::sleep(Duration::from_micros(after.into()));
-                    if closes {
-                        closer.handle.close();
-                    } else if let Err(refused) = closer.handle.submit_internal(Cx::shutdown) {
-                        drop(refused);
+                    if closes || closer.handle.submit_internal(Cx::shutdown).is_err() {
                         closer.handle.close();
                     }
                 }));

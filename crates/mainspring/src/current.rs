@@ -8,7 +8,7 @@ use crate::{Cx, Error};
 thread_local! {
     /// Innermost last. More than one, if a callback of one loop drives another.
     // Loom's macro has no constant form.
-    #[cfg_attr(not(loom), expect(clippy::missing_const_for_thread_local))]
+    #[cfg_attr(not(loom), allow(clippy::missing_const_for_thread_local))]
     static DRIVEN: RefCell<Vec<Cx>> = RefCell::new(Vec::new());
 }
 

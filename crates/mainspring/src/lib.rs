@@ -234,4 +234,7 @@ mod book {
     #[cfg(feature = "metrics")]
     #[doc = include_str!("../../../docs/src/inside.md")]
     mod inside {}
+    #[cfg(all(feature = "sim", target_os = "linux", not(mainspring_portable)))]
+    #[doc = include_str!("../../../docs/src/testing.md")]
+    mod simulation {}
 }

@@ -147,7 +147,7 @@ impl Drop for Hold {
 
 thread_local! {
     /// The loops whose errands this thread is on, innermost last.
-    #[cfg_attr(not(loom), expect(clippy::missing_const_for_thread_local))]
+    #[cfg_attr(not(loom), allow(clippy::missing_const_for_thread_local))]
     static WORKING: RefCell<Vec<*const Shared>> = RefCell::new(Vec::new());
 }
 

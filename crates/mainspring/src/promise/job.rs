@@ -70,7 +70,7 @@ impl AnyJob {
 
 thread_local! {
     /// What is to be dropped once the present one is. Nothing if there is no present one.
-    #[cfg_attr(not(loom), expect(clippy::missing_const_for_thread_local))]
+    #[cfg_attr(not(loom), allow(clippy::missing_const_for_thread_local))]
     static WAITING: std::cell::RefCell<Option<VecDeque<AnyJob>>> = std::cell::RefCell::new(None);
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct Readers(Mutex<()>);
 
 thread_local! {
     /// What this thread holds.
-    #[cfg_attr(not(loom), expect(clippy::missing_const_for_thread_local))]
+    #[cfg_attr(not(loom), allow(clippy::missing_const_for_thread_local))]
     static HELD: Cell<*const Readers> = Cell::new(ptr::null());
 }
 

@@ -22,11 +22,12 @@
 //!             let handle = event_loop.handle();
 //!             let producer = sim::spawn(move || {
 //!                 sim::sleep(Duration::from_secs(60));
-//!                 handle.submit(|cx| cx.close()).map_err(|refused| refused.error())
+//!                 handle.submit(|cx| cx.close()).map_err(drop)
 //!             });
 //!             event_loop.run()?;
 //!             assert!(sim::elapsed() >= Duration::from_secs(60));
-//!             producer.join().unwrap()
+//!             assert_eq!(producer.join().unwrap(), Ok(()));
+//!             Ok::<(), mainspring::Error>(())
 //!         })
 //!         .unwrap_or_else(|failure| panic!("{failure}"))?;
 //! }

@@ -130,7 +130,8 @@ mod blocking {
         /// Blocks the thread until the promise has settled, for so long at the most. The loop has to be driven
         /// meanwhile, by its own thread.
         ///
-        /// The time is a [`Duration`](std::time::Duration) from now, an [`Instant`], or [`Deadline::NEVER`].
+        /// The time is a [`Duration`](std::time::Duration) from now, an [`Instant`](std::time::Instant), or
+        /// [`Deadline::NEVER`].
         ///
         /// # Errors
         ///

@@ -50,6 +50,7 @@
 //!   says so, not between any two instructions. The orders of single memory accesses are what the crate's models
 //!   are for.
 //! * What was made within a simulation is to be dropped within it.
+//! * A simulated thread has a stack of 256 KiB.
 //! * `Instant::now` tells the real time. The loop's is [`Cx::now`](crate::Cx::now).
 
 mod faults;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use mainspring::sim::{self, Failure, Faults, Simulation, Stream};
 use mainspring::{
     AbortController, Cx, Deadline, Error, EventLoop, FastPathMode, Handle, Interest, LoopState,
-    Profile, Promise, Readiness, Rejection,
+    Profile, Promise, PromiseState, Readiness, Rejection,
 };
 
-use crate::program::{Body, Ending, Lane, Op, Options, Program};
+use crate::program::{Body, Ending, Heard, Lane, Op, Options, Program};
 use crate::world::{Kind, Token, Watched, Who, World};
 
 /// More than any program needs.
@@ -44,7 +44,12 @@ pub(crate) fn run(program: &Program, seed: u64) -> Result<u64, Violation> {
     }
 }
 
-fn build(options: Options) -> Option<EventLoop> {
+/// The reason of a rejection that is counted.
+#[derive(Clone, Copy, Debug)]
+struct Counted(usize);
+
+fn build(options: Options, world: &Arc<World>) -> Option<EventLoop> {
+    let world = Arc::clone(world);
     let mode = if options.polls { FastPathMode::Disabled } else { FastPathMode::Auto };
     let profile = if options.safe { Profile::MaximumSafety } else { Profile::Performance };
     let spin = Duration::from_micros(if options.spins { 20 } else { 0 });
@@ -58,7 +63,11 @@ fn build(options: Options) -> Option<EventLoop> {
         .max_workers(options.workers)
         .max_spin(spin)
         .on_uncaught(|_, _| ())
-        .on_unhandled_rejection(|_, _| ())
+        .on_unhandled_rejection(move |_, rejection| {
+            if let Some(Counted(number)) = rejection.reason().value() {
+                world.rejection_reported(*number);
+            }
+        })
         .build()
         // No descriptors are left.
         .ok()
@@ -66,7 +75,7 @@ fn build(options: Options) -> Option<EventLoop> {
 
 /// The first simulated thread, which is the loop's.
 fn play(program: &Program, world: &Arc<World>) -> u64 {
-    let Some(event_loop) = build(program.options) else { return sim::fingerprint() };
+    let Some(event_loop) = build(program.options, world) else { return sim::fingerprint() };
     let place = |who| Place { world: Arc::clone(world), handle: event_loop.handle(), who };
     let others: Vec<_> = program.others.iter().cloned().enumerate().collect();
     let others: Vec<_> = others
@@ -150,10 +159,15 @@ fn play(program: &Program, world: &Arc<World>) -> u64 {
     if let Err(error) = result {
         world.violate(format!("the loop has failed: {error}"));
     }
+    let is_over = !matches!(program.ending, Ending::Idle { .. });
+    if is_over && event_loop.state() == LoopState::Terminated {
+        world.check_ended();
+    }
     drop(event_loop);
     let mut state = world.lock();
     let own = (
         std::mem::take(&mut state.promises),
+        std::mem::take(&mut state.derived),
         std::mem::take(&mut state.streams),
         std::mem::take(&mut state.aborts),
     );
@@ -314,7 +328,18 @@ impl Place {
                 world.no_result_is_owed();
                 controller.abort();
             }
-            Op::Watch => self.watch(cx),
+            Op::Combine(which, other, follows) => self.combine(*which, *other, *follows),
+            Op::Reject(heard) => {
+                let number = world.new_rejection(*heard != Heard::Caught);
+                let reason = Rejection::from_value(Counted(number));
+                let promise = Promise::<u32>::reject(&self.handle, reason);
+                match heard {
+                    Heard::Nobody => {}
+                    Heard::Half => drop(promise.then(|_, _| ())),
+                    Heard::Caught => drop(promise.catch(|_, _| 0)),
+                }
+            }
+            Op::Watch(body) => self.watch(cx, body),
             Op::Send(which, bytes) => self.send(usize::from(*which), *bytes),
             Op::HangUp(which) => {
                 let mut state = world.lock();
@@ -354,7 +379,31 @@ impl Place {
         let token = self.world.offer(Kind::Reaction(number));
         self.world.offered(token.item(), true);
         let callback = self.callback(token, body);
-        promise.then(move |cx, _| callback(cx)).catch(|_, _| ());
+        let derived = promise.then(move |cx, _| callback(cx));
+        derived.catch(|_, _| ());
+        self.keep(derived);
+    }
+
+    /// Keeps a promise that was made of others, to look at it at the end.
+    fn keep<T: Clone + Send + 'static>(&self, promise: Promise<T>) {
+        let is_pending = move || promise.state() == PromiseState::Pending;
+        self.world.lock().derived.push(Box::new(is_pending));
+    }
+
+    fn combine(&self, which: u8, other: u8, follows: bool) {
+        let state = self.world.lock();
+        let count = state.promises.len();
+        let Some(one) = usize::from(which).checked_rem(count) else { return };
+        let (promise, resolver) = state.promises[one].clone();
+        let other = state.promises[usize::from(other) % count].0.clone();
+        drop(state);
+        if follows {
+            resolver.adopt(&other);
+            return;
+        }
+        let both = Promise::all(&self.handle, [promise, other]);
+        both.catch(|_, _| Vec::new());
+        self.keep(both);
     }
 
     fn timer(&self, cx: Option<&Cx>, op: &Op) {
@@ -432,7 +481,7 @@ impl Place {
         }
     }
 
-    fn watch(&self, cx: Option<&Cx>) {
+    fn watch(&self, cx: Option<&Cx>, body: &Body) {
         if self.world.lock().is_closing {
             return;
         }
@@ -452,7 +501,13 @@ impl Place {
         });
         drop(state);
         let place = Place { who: 0, ..self.clone() };
-        let callback = move |cx: &Cx, near: &Stream, _: Readiness| place.hear(cx, number, near);
+        let mut body = Some(Arc::clone(body));
+        let callback = move |cx: &Cx, near: &Stream, _: Readiness| {
+            place.hear(cx, number, near);
+            if let Some(body) = body.take() {
+                place.run(Some(cx), &body);
+            }
+        };
         let is_registered = match cx {
             Some(cx) => cx.register_fd(near, Interest::READ, callback).is_ok(),
             None => self.handle.register_fd(near, Interest::READ, callback).is_ok(),
@@ -482,6 +537,11 @@ impl Place {
         let (is_unregistered, fd) = (stream.is_unregistered, stream.fd);
         if is_unregistered {
             state.violate(format!("stream {number} was heard after it was unregistered"));
+        }
+        let Watched { sent, received, is_busy, ref far, .. } = state.streams[number];
+        // Only this callback reads, so what was ready still is.
+        if sent == received && !is_busy && far.is_some() {
+            state.violate(format!("stream {number} was heard, and there is nothing to hear"));
         }
         if fd != near.as_raw_fd() {
             state.violate(format!("a callback of stream {number} has another's descriptor"));

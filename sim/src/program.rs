@@ -13,6 +13,15 @@ pub(crate) enum Lane {
     Internal,
 }
 
+/// Who hears that a promise is rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Nobody,
+    /// Somebody who asks for the value only.
+    Half,
+    Caught,
+}
+
 /// One step. Numbers of things count those that exist when it is made, and start again from the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
@@ -34,8 +43,12 @@ pub(crate) enum Op {
     /// A function on another thread that takes so long, and may panic.
     Offload(u32, bool, Body),
     Abort(u8),
-    /// A stream whose near end the loop watches.
-    Watch,
+    /// A promise follows another one, or one is made for both.
+    Combine(u8, u8, bool),
+    /// A promise that is rejected, and who hears of that.
+    Reject(Heard),
+    /// A stream whose near end the loop watches, and what is done when the first bytes have come.
+    Watch(Body),
     Send(u8, u8),
     HangUp(u8),
     Unwatch(u8),
@@ -132,7 +145,7 @@ impl Random {
 
     fn op(&mut self, depth: u32, on_loop: bool) -> Op {
         loop {
-            let op = match self.below(40) {
+            let op = match self.below(43) {
                 0..=4 => Op::Submit(Lane::External, self.body(depth)),
                 5..=7 => Op::Submit(Lane::Internal, self.body(depth)),
                 8..=9 => Op::Microtask(self.body(depth)),
@@ -148,7 +161,7 @@ impl Random {
                 27..=28 => Op::Settle(self.number(), self.below(4) > 0),
                 29..=30 => Op::Offload(self.micros(), self.below(8) == 0, self.body(depth)),
                 31 => Op::Abort(self.number()),
-                32 => Op::Watch,
+                32 => Op::Watch(self.body(depth)),
                 33 => Op::Send(self.number(), self.number()),
                 34 => Op::HangUp(self.number()),
                 35 if on_loop => Op::Unwatch(self.number()),
@@ -156,6 +169,11 @@ impl Random {
                 37 => Op::Wake,
                 38 => Op::Sleep(self.micros()),
                 39 if on_loop && depth > 0 => Op::Panic,
+                40 => Op::Combine(self.number(), self.number(), self.flip()),
+                41 if on_loop => {
+                    Op::Reject([Heard::Nobody, Heard::Half, Heard::Caught][self.below(3) as usize])
+                }
+                42 if on_loop => Op::Unwatch(self.number()),
                 _ => continue,
             };
             return op;
@@ -286,6 +304,7 @@ impl Op {
             | Self::Timeout(_, body)
             | Self::Promise(body)
             | Self::Then(_, body)
+            | Self::Watch(body)
             | Self::Offload(_, _, body) => Some(body),
             _ => None,
         }
@@ -301,6 +320,7 @@ impl Op {
             | Self::Timeout(_, body)
             | Self::Promise(body)
             | Self::Then(_, body)
+            | Self::Watch(body)
             | Self::Offload(_, _, body) => *body = new,
             _ => {}
         }
@@ -332,7 +352,14 @@ fn show(f: &mut fmt::Formatter<'_>, ops: &[Op], indent: usize) -> fmt::Result {
                 writeln!(f, "offload {micros} µs{end}, then")?;
             }
             Op::Abort(which) => writeln!(f, "abort offload {which}")?,
-            Op::Watch => writeln!(f, "watch a stream")?,
+            Op::Combine(which, other, true) => {
+                writeln!(f, "promise {which} follows promise {other}")?;
+            }
+            Op::Combine(which, other, false) => {
+                writeln!(f, "a promise for promises {which} and {other}")?;
+            }
+            Op::Reject(heard) => writeln!(f, "a rejected promise, heard: {heard:?}")?,
+            Op::Watch(_) => writeln!(f, "watch a stream, and when it is heard first")?,
             Op::Send(which, bytes) => writeln!(f, "send {bytes} bytes to stream {which}")?,
             Op::HangUp(which) => writeln!(f, "hang up stream {which}")?,
             Op::Unwatch(which) => writeln!(f, "unwatch stream {which}")?,

@@ -4,15 +4,17 @@
 //! 2. Tasks of one thread in one lane run in their order; so do microtasks and next ticks of the loop's thread.
 //! 3. When a task, timer or immediate begins, no microtask or next tick is left from before.
 //! 4. No timer fires early, before one that was due before it, after it was cleared, or twice.
-//! 5. A watcher hears of its own stream alone, in order, and of nothing after it was unregistered.
+//! 5. A watcher hears of its own stream alone, in order, when there is something to hear, and of nothing after it was
+//!    unregistered.
 //! 6. A loop that has become idle has run everything; one that was shut down, all tasks; nothing is left of one that
-//!    is gone.
+//!    is gone. Of one that has ended no promise is pending, and no stream is watched.
+//! 7. A rejection that nobody handles is reported once, any other never.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mainspring::sim::{self, Stream};
-use mainspring::{AbortController, Promise, Resolver, TimerId};
+use mainspring::{AbortController, Promise, PromiseState, Resolver, TimerId};
 
 use crate::program::Lane;
 
@@ -85,6 +87,10 @@ pub(crate) struct State {
     pub(crate) timers: Vec<Timer>,
     pub(crate) promises: Vec<(Promise<u32>, Arc<Resolver<u32>>)>,
     pub(crate) fulfilled: Vec<bool>,
+    /// Each tells whether a promise is pending that was made of others.
+    pub(crate) derived: Vec<Box<dyn Fn() -> bool + Send>>,
+    /// How often each rejection has to be reported, and was.
+    rejections: Vec<(u32, u32)>,
     pub(crate) aborts: Vec<Arc<AbortController>>,
     pub(crate) streams: Vec<Watched>,
     /// Callbacks that wait, by thread and lane, the next one first.
@@ -225,6 +231,26 @@ impl World {
         (timer.due, timer.by, timer.turn) = ((later(begin), later(latest)), 0, turn);
     }
 
+    /// A promise is about to be rejected, which has to be reported or not.
+    pub(crate) fn new_rejection(&self, is_reported: bool) -> usize {
+        let mut state = self.lock();
+        state.rejections.push((u32::from(is_reported), 0));
+        state.rejections.len() - 1
+    }
+
+    /// Rule 7.
+    pub(crate) fn rejection_reported(&self, number: usize) {
+        let mut state = self.lock();
+        let (expected, reported) = &mut state.rejections[number];
+        *reported += 1;
+        let (expected, reported) = (*expected, *reported);
+        if reported > expected {
+            state.violate(format!(
+                "rejection {number} was reported {reported} times instead of {expected}"
+            ));
+        }
+    }
+
     pub(crate) fn is_not_owed(&self, item: usize) {
         self.lock().items[item].is_owed = false;
     }
@@ -267,6 +293,12 @@ impl World {
                     .violate(format!("item {index}, {kind:?}, was not run by a loop that is idle"));
             }
         }
+        for index in 0..state.rejections.len() {
+            let (expected, reported) = state.rejections[index];
+            if reported < expected {
+                state.violate(format!("rejection {index} was not reported by a loop that is idle"));
+            }
+        }
         for index in 0..state.streams.len() {
             let Watched { sent, received, is_registered, is_unregistered, .. } =
                 state.streams[index];
@@ -276,6 +308,28 @@ impl World {
             if received > sent {
                 state.violate(format!("stream {index}: {received} of {sent} bytes were received"));
             }
+        }
+    }
+
+    /// The loop has ended, and nobody else does anything.
+    pub(crate) fn check_ended(&self) {
+        let mut state = self.lock();
+        let promises = std::mem::take(&mut state.promises);
+        let derived = std::mem::take(&mut state.derived);
+        let streams = std::mem::take(&mut state.streams);
+        drop(state);
+        for (number, (promise, _)) in promises.iter().enumerate() {
+            if promise.state() == PromiseState::Pending {
+                self.violate(format!("promise {number} is pending, and the loop has ended"));
+            }
+        }
+        if derived.iter().any(|is_pending| is_pending()) {
+            self.violate("a derived promise is pending, and the loop has ended".to_owned());
+        }
+        drop(streams);
+        let left = sim::open_descriptors();
+        if left != 0 {
+            self.violate(format!("{left} streams are watched by a loop that has ended"));
         }
     }
 

@@ -101,6 +101,9 @@ mod event;
 mod event_loop;
 mod fault;
 mod future;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(not(loom))]
 mod group;
 #[cfg(all(target_os = "linux", not(loom)))]

@@ -265,23 +265,24 @@ fn empty_slots<T>(capacity: usize) -> Box<[Slot<T>]> {
         .collect()
 }
 
+#[cfg(all(any(test, fuzzing), not(loom)))]
+impl<T> Ring<T> {
+    /// An empty ring whose next position is `start`, a multiple of the capacity.
+    pub(crate) fn starting_at(shift: u32, start: usize) -> Self {
+        let ring = Self::new(shift);
+        for slot in ring.slots.get_or_make(empty_slots) {
+            slot.turn.store(ring.free_turn(start), Ordering::Relaxed);
+        }
+        ring.tail.store(start << 1, Ordering::Relaxed);
+        ring.head.store(start, Ordering::Relaxed);
+        ring
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::rc::Rc;
-
-    impl<T> Ring<T> {
-        /// An empty ring whose next position is `start`, a multiple of the capacity.
-        fn starting_at(shift: u32, start: usize) -> Self {
-            let ring = Self::new(shift);
-            for slot in ring.slots.get_or_make(empty_slots) {
-                slot.turn.store(ring.free_turn(start), Ordering::Relaxed);
-            }
-            ring.tail.store(start << 1, Ordering::Relaxed);
-            ring.head.store(start, Ordering::Relaxed);
-            ring
-        }
-    }
 
     /// The only consumer of these tests is the test itself.
     fn pop<T>(ring: &Ring<T>) -> Option<T> {

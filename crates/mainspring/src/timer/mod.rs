@@ -34,6 +34,12 @@ mod wheel;
 
 pub use self::id::TimerId;
 pub use self::nesting::TimerNesting;
+#[cfg(fuzzing)]
+pub(crate) use self::page::Directory;
 pub(crate) use self::page::TimerTask;
 pub(crate) use self::remote::{Remote, SentTask};
+#[cfg(fuzzing)]
+pub(crate) use self::slots::Slots;
+#[cfg(fuzzing)]
+pub(crate) use self::store::Store;
 pub(crate) use self::timers::{Referenced, Timers};

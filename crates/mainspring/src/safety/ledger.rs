@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::time::Instant;
 
 use super::queues::Noted;
-use crate::Queue;
+use crate::{Queue, clock};
 
 /// What has become of a task. One that is completed is not in the ledger any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Ledger {
         if let Some(queue) = queue {
             self.queued[queue as usize] += 1;
         }
-        let record = Record { queue, place, at: Instant::now(), state: TaskState::Queued };
+        let record = Record { queue, place, at: clock::now(), state: TaskState::Queued };
         self.tasks.insert(self.made, record);
         self.made
     }
@@ -173,6 +173,6 @@ impl Ledger {
         };
         let queue = queue.map_or("a timer".to_owned(), |queue| format!("of queue `{queue}`"));
         let place = place.map_or(String::new(), |place| format!(" at {place}"));
-        Some(format!("{what}, {queue}, made {:?} ago{place}", at.elapsed()))
+        Some(format!("{what}, {queue}, made {:?} ago{place}", clock::now() - *at))
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Instant;
 
 use super::{Broken, Safety};
-use crate::Phase;
+use crate::{Phase, clock};
 
 /// A stage of the end of a loop. They come one after the other, in this order.
 ///
@@ -179,7 +179,7 @@ impl Safety {
         f: impl FnOnce() -> R,
     ) -> R {
         let event = |is_over| {
-            let at = Instant::now();
+            let at = clock::now();
             StageEvent { loop_id: self.loop_id, stage, is_over, at }
         };
         let begun = self.stages.step(|stages| {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::{Broken, Safety};
-use crate::LoopState;
+use crate::{LoopState, clock};
 
 /// A loop has come from one state to another. See [`Builder::on_transition`](crate::Builder::on_transition).
 ///
@@ -63,7 +63,7 @@ impl Safety {
             let changed = change();
             let event = changed.is_ok().then(|| {
                 *state = to;
-                Transition { loop_id: self.loop_id, from, to, at: Instant::now() }
+                Transition { loop_id: self.loop_id, from, to, at: clock::now() }
             });
             (changed, event)
         });

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use mainspring_fuzz::TARGETS;
 
@@ -25,7 +26,11 @@ impl Random {
     }
 }
 
+/// One target at a time: some count what the process has open.
+static TURN: Mutex<()> = Mutex::new(());
+
 fn run(name: &str, inputs: u64) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let (_, check) = TARGETS.iter().find(|(target, _)| *target == name).expect("a target");
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(name);
     let mut replayed = 0;
@@ -53,4 +58,24 @@ fn queues_hold_what_was_put_in() {
 #[test]
 fn timers_fire_in_the_order_of_a_sorted_list() {
     run("timers", 2_000);
+}
+
+#[test]
+fn measures_are_what_user_timing_says() {
+    run("measures", 2_000);
+}
+
+#[test]
+fn promises_react_in_the_order_of_ecmascript() {
+    run("promises", 2_000);
+}
+
+#[test]
+fn events_reach_whom_they_are_for() {
+    run("watchers", 500);
+}
+
+#[test]
+fn scripts_end_and_write_the_same_again() {
+    run("scripts", 60);
 }

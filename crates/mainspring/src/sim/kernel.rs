@@ -334,11 +334,9 @@ pub(crate) fn modify(
 ) -> Result<()> {
     scheduler.interruption()?;
     let mut kernel = scheduler.kernel.borrow_mut();
-    let serial = kernel.object(fd.as_raw_fd())?.serial;
-    let entries = entries(&mut kernel, set)?;
-    let entry = entries.iter_mut().find(|it| it.fd == fd.as_raw_fd() && it.serial == serial);
-    let entry = entry.ok_or(Errno::NOENT)?;
-    *entry = Entry { fd: entry.fd, serial, token, flags, seen: 0, is_armed: true };
+    let (entries, position) = registered(&mut kernel, set, fd)?;
+    let entry = &mut entries[position];
+    *entry = Entry { token, flags, seen: 0, is_armed: true, ..*entry };
     drop(kernel);
     scheduler.stir();
     Ok(())
@@ -347,10 +345,8 @@ pub(crate) fn modify(
 pub(crate) fn delete(scheduler: &Scheduler, set: &OwnedFd, fd: BorrowedFd<'_>) -> Result<()> {
     scheduler.interruption()?;
     let mut kernel = scheduler.kernel.borrow_mut();
-    let serial = kernel.object(fd.as_raw_fd())?.serial;
-    let entries = entries(&mut kernel, set)?;
-    let position = entries.iter().position(|it| it.fd == fd.as_raw_fd() && it.serial == serial);
-    entries.remove(position.ok_or(Errno::NOENT)?);
+    let (entries, position) = registered(&mut kernel, set, fd)?;
+    entries.remove(position);
     Ok(())
 }
 
@@ -359,6 +355,18 @@ fn entries<'a>(kernel: &'a mut Kernel, set: &OwnedFd) -> Result<&'a mut Vec<Entr
         Kind::Epoll(entries) => Ok(entries),
         _ => Err(Errno::INVAL),
     }
+}
+
+/// The registration of what a descriptor stands for now.
+fn registered<'a>(
+    kernel: &'a mut Kernel,
+    set: &OwnedFd,
+    fd: BorrowedFd<'_>,
+) -> Result<(&'a mut Vec<Entry>, usize)> {
+    let serial = kernel.object(fd.as_raw_fd())?.serial;
+    let entries = entries(kernel, set)?;
+    let position = entries.iter().position(|it| it.fd == fd.as_raw_fd() && it.serial == serial);
+    Ok((entries, position.ok_or(Errno::NOENT)?))
 }
 
 /// Both ends of a new stream.

@@ -208,7 +208,6 @@ fn who_writes_to_nobody_is_told() {
     Simulation::new(1).run(program).unwrap();
 }
 
-// spec: F-19
 #[test]
 fn without_descriptors_or_memory_calls_fail_and_nothing_is_left() {
     let refused = AtomicU32::new(0);

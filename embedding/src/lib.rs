@@ -26,4 +26,7 @@ mod book {
 
     #[doc = include_str!("../../docs/src/tokio.md")]
     struct Tokio;
+
+    #[doc = include_str!("../../docs/src/from-calloop.md")]
+    struct FromCalloop;
 }

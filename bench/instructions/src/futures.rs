@@ -70,3 +70,17 @@ pub fn wake() {
     counted(|| event_loop.run_until_idle()).unwrap();
     expect_steps(COUNT);
 }
+
+/// One future that yields again and again: a tick for each.
+pub fn yields() {
+    let event_loop = EventLoop::new().unwrap();
+    let cx = event_loop.cx();
+    let future = async {
+        for number in 1..=COUNT {
+            Step::new(number).run();
+            cx.yield_now().await;
+        }
+    };
+    counted(|| event_loop.block_on(future)).unwrap();
+    expect_steps(COUNT);
+}

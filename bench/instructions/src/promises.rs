@@ -1,4 +1,4 @@
-//! Chains of promises: building one that waits, and settling it.
+//! Chains of promises: building one that waits, and settling it. And `all` of a few.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -81,4 +81,39 @@ pub fn build_shared() {
 
 pub fn settle_shared() {
     shared(Half::Settle);
+}
+
+/// How many promises are waited for together.
+const INPUTS: u64 = 4;
+
+/// Groups of promises are made in a callback, each with a handler for all of the group, and resolved. `$context` is what
+/// promises of this kind are made with.
+macro_rules! all {
+    ($promise:ident, $context:expr) => {{
+        let event_loop = EventLoop::new().unwrap();
+        let groups = |cx: &Cx| {
+            let context = &$context(cx);
+            for group in 0..COUNT / INPUTS {
+                let (promises, resolvers): (Vec<_>, Vec<_>) =
+                    (0..INPUTS).map(|_| $promise::with_resolvers(context)).unzip();
+                $promise::all(context, promises).then(|_, numbers: Vec<u64>| {
+                    numbers.into_iter().for_each(|number| Step::new(number).run());
+                });
+                for (number, resolver) in (1..).zip(&resolvers) {
+                    assert!(resolver.resolve(group * INPUTS + number));
+                }
+            }
+        };
+        assert!(event_loop.cx().submit(groups).is_ok());
+        counted(|| event_loop.run_until_idle()).unwrap();
+        expect_steps(COUNT);
+    }};
+}
+
+pub fn all_local() {
+    all!(LocalPromise, Cx::clone);
+}
+
+pub fn all_shared() {
+    all!(Promise, Cx::handle);
 }

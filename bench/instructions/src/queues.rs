@@ -59,6 +59,18 @@ pub fn run_queued() {
     expect_steps(COUNT);
 }
 
+/// Running tasks that are queued, in one tick, each of which queues a microtask, which comes before the next task.
+pub fn run_queued_with_microtask() {
+    let event_loop = EventLoop::new().unwrap();
+    for number in 1..=COUNT {
+        let step = Step::new(number);
+        assert!(event_loop.cx().submit(move |cx| cx.queue_microtask(move |_| step.run())).is_ok());
+    }
+    let turn = counted(|| event_loop.turn(Duration::ZERO)).unwrap();
+    assert_eq!(turn.callbacks, 2 * COUNT);
+    expect_steps(COUNT);
+}
+
 /// Microtasks, each of which queues the next one.
 pub fn microtask_chain() {
     fn link(cx: &Cx, step: Step) {

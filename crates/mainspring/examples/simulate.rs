@@ -1,6 +1,6 @@
 //! A small server, tested in hundreds of simulations: an hour of clients each, on a system that misbehaves.
 //!
-//! `cargo run --features sim --example simulate` tries 300 seeds; `… -- 42` only that one, and shows what
+//! `cargo run -p mainspring --features sim --example simulate` tries 300 seeds; `… -- 42` only that one, and shows what
 //! happens in it.
 
 use std::cell::Cell;

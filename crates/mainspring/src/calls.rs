@@ -4,8 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::Cx;
-use crate::fault::{PanicPolicy, Phase, UncaughtPanic, drop_isolated, log_isolated};
+use crate::fault::{PanicPolicy, UncaughtPanic, drop_isolated, log_isolated};
 use crate::hooks::{Diagnostic, Overload, PhaseHook};
+use crate::phase::Phase;
 
 impl Cx {
     /// Begins the end of the loop if the condition of `run_until_aborted` holds.

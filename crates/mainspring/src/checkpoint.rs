@@ -2,9 +2,9 @@
 
 use crate::Cx;
 use crate::Queue;
-use crate::fault::Phase;
 use crate::hooks::Diagnostic;
 use crate::observe::Observe;
+use crate::phase::Phase;
 use crate::task::{Ready, Run};
 use crate::tick::Tick;
 
@@ -78,8 +78,12 @@ impl<O: Observe> Tick<'_, O> {
                 return;
             }
             if !local.has_microtasks() {
-                self.cx.report_rejections();
-                self.report_jobs();
+                if !local.rejections.is_empty() {
+                    self.cx.report_rejections();
+                }
+                if local.jobs.is_attached() {
+                    self.report_jobs();
+                }
             }
         }
     }

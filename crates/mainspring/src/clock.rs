@@ -26,14 +26,21 @@ fn find_anchor() -> (Instant, i64) {
     [look(), look(), look()].into_iter().min().map_or_else(|| look().1, |(_, moment)| moment)
 }
 
+/// A delay in nanoseconds, if it is short enough.
+#[inline]
+pub(crate) fn nanoseconds(delay: Duration) -> Option<i64> {
+    let seconds = i64::try_from(delay.as_secs()).ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(i64::from(delay.subsec_nanos()))
+}
+
 /// A time as a number, if it can be represented.
 pub(crate) fn number(time: Instant) -> Option<i64> {
     let (instant, number) = *ANCHOR;
     match time.checked_duration_since(instant) {
-        Some(later) => number.checked_add(i64::try_from(later.as_nanos()).ok()?),
+        Some(later) => number.checked_add(nanoseconds(later)?),
         None => {
             let earlier = instant.saturating_duration_since(time);
-            number.checked_sub(i64::try_from(earlier.as_nanos()).ok()?)
+            number.checked_sub(nanoseconds(earlier)?)
         }
     }
 }

@@ -75,7 +75,7 @@ impl Cx {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.shared.told("submit", self.0.submit(task, Place::caller()))
+        self.0.shared.report_failure("submit", self.0.submit(task, Place::caller()))
     }
 
     /// Queues a task in the internal lane, which runs before the external one, to its end, and has no
@@ -97,7 +97,9 @@ impl Cx {
     where
         F: FnOnce(&Cx) + 'static,
     {
-        self.0.shared.told("submit_internal", self.0.submit_internal(task, Place::caller()))
+        self.0
+            .shared
+            .report_failure("submit_internal", self.0.submit_internal(task, Place::caller()))
     }
 
     /// Queues a microtask: it runs after the present callback, before any other one.
@@ -139,7 +141,7 @@ impl Cx {
         F: FnOnce(&Cx) + 'static,
     {
         let queued = self.0.queue_microtask(microtask, Place::caller());
-        self.0.shared.told("queue_microtask", queued)
+        self.0.shared.report_failure("queue_microtask", queued)
     }
 
     /// Queues a callback that runs before the microtasks of the next checkpoint, as Node's
@@ -239,7 +241,8 @@ impl Cx {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn reference_immediate(&self, id: ImmediateId, referenced: bool) -> Result<(), Error> {
-        self.0.reference_immediate(id, referenced).ok_or(Error::ImmediateNotFound)
+        let found = self.0.reference_immediate(id, referenced).ok_or(Error::ImmediateNotFound);
+        self.0.shared.report_failure("reference_immediate", found)
     }
 
     /// Queues a callback for the end of the tick, after everything else: the place to let go of a

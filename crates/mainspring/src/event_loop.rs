@@ -72,6 +72,7 @@ use crate::{Builder, Cx, Error, FastPathMode, Handle, LoopState};
 /// let event_loop = mainspring::EventLoop::new().unwrap();
 /// std::thread::spawn(move || event_loop.run());
 /// ```
+#[must_use = "the loop ends when it is dropped"]
 pub struct EventLoop {
     cx: Cx,
 }
@@ -449,7 +450,7 @@ impl Driving<'_> {
             return Ok(());
         }
         let result = Tick { cx: self.cx, observe }.run(wait);
-        let result = shared.told("poll", result);
+        let result = shared.report_failure("poll", result);
         if let Err(error) = &result {
             let hook = &self.cx.0.hooks.error;
             if hook.is_set() {

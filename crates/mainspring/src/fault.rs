@@ -5,6 +5,7 @@ use std::backtrace::Backtrace;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::Phase;
 use crate::safety::Details;
 
 /// What the loop does with a panic of a callback.
@@ -24,77 +25,6 @@ pub enum PanicPolicy {
     /// Let it leave the call that drives the loop. The loop stays consistent: driven again, it goes
     /// on with the callback after the one that panicked.
     Propagate,
-}
-
-/// Where in a tick a callback was run.
-///
-/// ```
-/// use mainspring::Phase;
-///
-/// assert_eq!(Phase::Microtasks.to_string(), "microtasks");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Phase {
-    /// Due timers.
-    Timers,
-    /// The internal lane.
-    Internal,
-    /// Futures that were woken.
-    Futures,
-    /// The external lane.
-    External,
-    /// The `next_tick` queue.
-    NextTicks,
-    /// The microtask queue.
-    Microtasks,
-    /// Callbacks of descriptors.
-    Io,
-    /// Immediates.
-    Check,
-    /// Close callbacks.
-    Close,
-    /// A hook of the embedder.
-    Hook,
-}
-
-impl Phase {
-    /// All of them.
-    ///
-    /// ```
-    /// use mainspring::Phase;
-    ///
-    /// assert_eq!(Phase::ALL[0], Phase::Timers);
-    /// ```
-    pub const ALL: [Self; 10] = [
-        Self::Timers,
-        Self::Internal,
-        Self::Futures,
-        Self::External,
-        Self::NextTicks,
-        Self::Microtasks,
-        Self::Io,
-        Self::Check,
-        Self::Close,
-        Self::Hook,
-    ];
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timers => "timers",
-            Self::Internal => "internal",
-            Self::Futures => "futures",
-            Self::External => "external",
-            Self::NextTicks => "next ticks",
-            Self::Microtasks => "microtasks",
-            Self::Io => "i/o",
-            Self::Check => "check",
-            Self::Close => "close",
-            Self::Hook => "hook",
-        })
-    }
 }
 
 /// A panic that left a callback.
@@ -229,8 +159,7 @@ pub(crate) fn as_text(value: &dyn Any) -> Option<&str> {
 /// Drops a value of the user. A destructor that panics does not get further than this.
 pub(crate) fn drop_isolated<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        // The payload's own destructor might panic, too.
-        std::mem::forget(payload);
+        discard(payload);
         log_isolated(|| tracing::error!("a destructor of a dropped value panicked"));
     }
 }
@@ -238,5 +167,15 @@ pub(crate) fn drop_isolated<T>(value: T) {
 /// Logs something. Whoever receives it is code of the user, and a panic of that does not get further
 /// than this.
 pub(crate) fn log_isolated(log: impl FnOnce()) {
-    std::mem::forget(catch_unwind(AssertUnwindSafe(log)));
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(log)) {
+        discard(payload);
+    }
+}
+
+/// Drops what somebody panicked with. Its destructor might panic, too; what it panics with in turn is left
+/// where it is, since that might go on for ever.
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(payload);
+    }
 }

@@ -71,7 +71,7 @@ impl Handle {
         let place = Place::caller();
         let sent =
             self.send(task, &self.0.external, place, |local, task| local.submit(task, place));
-        self.0.told("submit", sent)
+        self.0.report_failure("submit", sent)
     }
 
     /// Queues a task in the internal lane, which runs before the external one, to its end, and has no
@@ -96,7 +96,7 @@ impl Handle {
         let place = Place::caller();
         let sent = self
             .send(task, &self.0.internal, place, |local, task| local.submit_internal(task, place));
-        self.0.told("submit_internal", sent)
+        self.0.report_failure("submit_internal", sent)
     }
 
     /// Queues a microtask: it runs after the callback that is running now.
@@ -121,7 +121,7 @@ impl Handle {
         let sent = self.send(microtask, &self.0.microtasks, place, |local, task| {
             local.queue_microtask(task, place)
         });
-        self.0.told("queue_microtask", sent)
+        self.0.report_failure("queue_microtask", sent)
     }
 
     /// Queues a task of the library's own in the internal lane.
@@ -204,7 +204,7 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn shutdown(&self, deadline: impl Into<Deadline>) -> Result<Shutdown, Error> {
-        self.0.told("shutdown", crate::shutdown::shutdown(&self.0, deadline.into()))
+        self.0.report_failure("shutdown", crate::shutdown::shutdown(&self.0, deadline.into()))
     }
 
     /// Terminates the loop: nothing that is queued runs, all of it is dropped.
@@ -342,7 +342,7 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn set_fast_path(&self, mode: FastPathMode) -> Result<(), Error> {
-        self.0.set_fast_path(mode)
+        self.0.report_failure("set_fast_path", self.0.set_fast_path(mode))
     }
 
     /// The number of the loop: which one of those that this process has made.

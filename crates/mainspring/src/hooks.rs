@@ -12,7 +12,7 @@ use crate::{Cx, Error, PromiseId, UnhandledRejection};
 ///
 /// let event_loop = EventLoop::builder()
 ///     .on_diagnostic(|_, diagnostic| match diagnostic {
-///         Diagnostic::MicrotaskBudget { pending } => eprintln!("{pending} microtasks put off"),
+///         Diagnostic::MicrotaskBudget { pending, .. } => eprintln!("{pending} microtasks put off"),
 ///         other => eprintln!("{other:?}"),
 ///     })
 ///     .build()?;
@@ -22,11 +22,13 @@ use crate::{Cx, Error, PromiseId, UnhandledRejection};
 #[non_exhaustive]
 pub enum Diagnostic {
     /// A checkpoint ran as many microtasks as it may. The rest waits for the next tick.
+    #[non_exhaustive]
     MicrotaskBudget {
         /// How many wait.
         pending: usize,
     },
     /// The internal lane ran suspiciously many tasks in one tick, and has not come to its end.
+    #[non_exhaustive]
     InternalFlood {
         /// How many it ran.
         ran: usize,

@@ -124,6 +124,7 @@ impl Immediates {
     }
 
     /// The id that the next immediate will have: those of now are all below.
+    #[inline]
     pub(crate) fn end(&self) -> ImmediateId {
         ImmediateId(self.first.get() + self.entries.borrow().len() as u64)
     }
@@ -150,6 +151,7 @@ impl Immediates {
     }
 
     /// Whether there are no entries, not even cleared ones.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.borrow().is_empty()
     }

@@ -426,3 +426,164 @@ impl<T> Outlet<T> {
         Some(value)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// What is noted about a value is added to it.
+    const NOTE: u32 = 1_000_000;
+
+    /// An inbox for eight values, four of them in the ring, and its outlet.
+    fn small(is_observed: bool) -> (Inbox<u32>, Outlet<u32>) {
+        let inbox = Inbox::new(8, 10, is_observed);
+        assert_eq!(inbox.ring.capacity(), 4);
+        (inbox, Outlet::new())
+    }
+
+    fn push(inbox: &Inbox<u32>, value: u32) -> Result<(), (Refused, u32)> {
+        inbox.push(value, |value| value, || Some(NOTE), |value, note| value + note)
+    }
+
+    fn pop(inbox: &Inbox<u32>, outlet: &Outlet<u32>) -> Option<u32> {
+        // SAFETY: the test's thread is the only one, and it is the outlet of this inbox.
+        unsafe { outlet.pop(inbox) }
+    }
+
+    // spec: IN-2, F-23
+    #[test]
+    fn the_limit_is_exact_and_order_kept_on_the_way_through_both_parts() {
+        let (inbox, outlet) = small(false);
+        for round in 0..3 {
+            for value in 0..8 {
+                assert!(!inbox.is_at_limit());
+                push(&inbox, value).unwrap();
+                let sent = value as usize + 1;
+                assert_eq!((inbox.len(), inbox.depth()), (sent, sent));
+                assert_eq!(inbox.pushed(), round * 11 + sent);
+                assert_eq!(inbox.ring.len(), sent.min(4), "the ring first");
+            }
+            assert!(inbox.is_at_limit());
+            assert_eq!(push(&inbox, 8), Err((Refused::Full, 8)));
+            // There is room in the ring again, and others wait past it.
+            for value in 0..3 {
+                assert_eq!(pop(&inbox, &outlet), Some(value));
+                push(&inbox, 8 + value).unwrap();
+                assert_eq!(inbox.ring.len(), 3 - value as usize);
+            }
+            for value in 3..11 {
+                assert!(inbox.is_ready() || inbox.beside() != 0);
+                assert_eq!(pop(&inbox, &outlet), Some(value));
+                assert_eq!(
+                    (inbox.len(), inbox.depth()),
+                    (10 - value as usize, 10 - value as usize)
+                );
+            }
+            assert_eq!(pop(&inbox, &outlet), None);
+            assert!(!inbox.is_ready());
+        }
+    }
+
+    // spec: IN-2
+    #[test]
+    fn what_the_consumer_holds_counts_for_the_limit() {
+        for beside in 0..=8 {
+            let (inbox, _outlet) = small(false);
+            inbox.add_beside(beside);
+            assert_eq!(inbox.is_at_limit(), beside == 8);
+            let accepted = (0..10).take_while(|value| push(&inbox, *value).is_ok()).count();
+            assert_eq!(accepted, 8 - beside);
+            // Who has to count does not go through the ring.
+            let quick = if beside > 4 { 0 } else { 4 };
+            assert_eq!(inbox.ring.len(), quick.min(accepted));
+            assert!(inbox.is_at_limit());
+        }
+        // It holds less again.
+        let (inbox, _outlet) = small(false);
+        inbox.add_beside(6);
+        inbox.sub_beside();
+        inbox.sub_beside();
+        push(&inbox, 0).unwrap();
+        assert_eq!((inbox.ring.len(), inbox.beside()), (1, 4));
+    }
+
+    // spec: IN-2
+    #[test]
+    fn a_closed_inbox_refuses_on_both_ways_and_gives_out_what_it_has() {
+        for beside in [0, 5] {
+            let (inbox, outlet) = small(false);
+            inbox.add_beside(beside);
+            push(&inbox, 0).unwrap();
+            push(&inbox, 1).unwrap();
+            inbox.close();
+            assert_eq!(push(&inbox, 2), Err((Refused::Closed, 2)));
+            let mut values = Vec::new();
+            // SAFETY: as in `pop`.
+            unsafe { inbox.drain(&outlet, |value| values.push(value)) };
+            assert_eq!(values, [0, 1]);
+        }
+        // Without a consumer.
+        let (inbox, _outlet) = small(false);
+        (0..7).for_each(|value| push(&inbox, value).unwrap());
+        let mut values = Vec::new();
+        // SAFETY: the test's thread is the only one.
+        unsafe { inbox.empty(|value| values.push(value)) };
+        assert_eq!(values, [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!((inbox.len(), inbox.depth(), inbox.is_ready()), (0, 0, false));
+    }
+
+    #[test]
+    fn all_is_noted_of_an_inbox_that_is_observed_and_nothing_of_another() {
+        for is_observed in [false, true] {
+            let note = if is_observed { NOTE } else { 0 };
+            for beside in [0, 5] {
+                let (inbox, outlet) = small(is_observed);
+                inbox.add_beside(beside);
+                for value in 0..8 - beside as u32 {
+                    push(&inbox, value).unwrap();
+                }
+                assert_eq!(inbox.ring.len(), if beside == 0 { 4 } else { 0 });
+                for value in 0..8 - beside as u32 {
+                    assert_eq!(pop(&inbox, &outlet), Some(value + note));
+                }
+            }
+        }
+        // If there is nothing to say.
+        let (inbox, outlet) = small(true);
+        let nothing = |_, ()| unreachable!("nothing was prepared");
+        inbox.push(3, |value| value, || None, nothing).unwrap();
+        assert_eq!(pop(&inbox, &outlet), Some(3));
+    }
+
+    #[cfg(feature = "metrics")]
+    #[test]
+    fn something_is_noted_about_one_of_so_many() {
+        for beside in [0, 5] {
+            let (inbox, outlet) = small(true);
+            inbox.add_beside(beside);
+            for entries in [1, 2, 16, 1] {
+                inbox.note_one_of(entries);
+                let mut noted = 0;
+                for value in 0..1024 {
+                    let is_noted = inbox.notes_next();
+                    push(&inbox, value).unwrap();
+                    let expected = if is_noted { value + NOTE } else { value };
+                    assert_eq!(pop(&inbox, &outlet), Some(expected));
+                    noted += u32::from(is_noted);
+                }
+                let expected = 1024 / entries;
+                assert!(noted.abs_diff(expected) <= expected / 8, "{noted} of {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_goes_into_a_guarded_inbox_but_by_its_own_way() {
+        let inbox = small(false).0.guarded();
+        assert_eq!(push(&inbox, 1), Err((Refused::Guarded, 1)));
+        inbox.push_guarded(2, |value| value).unwrap();
+        assert_eq!(push(&inbox, 3), Err((Refused::Guarded, 3)));
+        assert_eq!(inbox.len(), 1);
+        assert_eq!(pop(&inbox, &Outlet::new()), Some(2));
+    }
+}

@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::fault::Phase;
 use crate::local::Local;
 use crate::observe::Observe;
+use crate::phase::Phase;
 use crate::tick::Tick;
 use crate::{Cx, Queue};
 
@@ -80,6 +80,38 @@ pub trait JobQueue {
 
     /// Called when the checkpoint has run everything: the time to judge which rejections stayed unhandled. What
     /// it queues is run by the same checkpoint.
+    ///
+    /// ```
+    /// use mainspring::{Cx, EventLoop, Job, JobQueue};
+    /// use std::{cell::RefCell, rc::Rc};
+    ///
+    /// struct Engine {
+    ///     rejections: RefCell<Vec<&'static str>>,
+    /// }
+    ///
+    /// impl JobQueue for Engine {
+    ///     fn has_reports(&self) -> bool {
+    ///         !self.rejections.borrow().is_empty()
+    ///     }
+    ///     fn report(&self, _: &Cx) {
+    ///         for reason in self.rejections.take() {
+    ///             eprintln!("nobody handles {reason}");
+    ///         }
+    ///     }
+    /// #   fn has_jobs(&self) -> bool { false }
+    /// #   fn run_job(&self, _: &Cx) -> Job { Job::None }
+    /// #   fn fence(&self) -> bool { false }
+    ///     // And the others.
+    /// }
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let engine = Rc::new(Engine { rejections: RefCell::new(vec!["an error"]) });
+    /// event_loop.cx().attach_jobs(engine.clone());
+    /// event_loop.cx().submit(|_| ())?;
+    /// event_loop.run_until_idle()?;
+    /// assert!(!engine.has_reports());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     fn report(&self, cx: &Cx) {
         let _ = cx;
     }

@@ -73,8 +73,9 @@ impl Lane {
             return Some(task);
         }
         // The others have had their turn, or have nothing.
-        self.turn.set(SHARE);
-        self.pop_own(inbox).or_else(|| self.pop_sent(inbox))
+        let own = self.pop_own(inbox);
+        self.turn.set(SHARE - i32::from(own.is_some()));
+        own.or_else(|| self.pop_sent(inbox))
     }
 
     #[inline]
@@ -110,5 +111,44 @@ impl Lane {
     #[inline]
     pub(crate) fn is_ready(&self, inbox: &Inbox<SendTask>) -> bool {
         inbox.beside() != 0 || inbox.is_ready()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::SHARE;
+    use crate::EventLoop;
+
+    #[test]
+    fn the_loops_own_tasks_and_those_of_others_take_turns() {
+        let event_loop = EventLoop::new().unwrap();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let task = |whose: &'static str| {
+            let log = Arc::clone(&log);
+            move || log.lock().unwrap().push(whose)
+        };
+        for _ in 0..150 {
+            let task = task("own");
+            event_loop.cx().submit(move |_| task()).unwrap();
+        }
+        let (handle, task) = (event_loop.handle(), task("sent"));
+        let other = thread::spawn(move || {
+            for _ in 0..150 {
+                let task = task.clone();
+                handle.submit(move |_| task()).map_err(drop).unwrap();
+            }
+        });
+        other.join().unwrap();
+        event_loop.turn(Duration::ZERO).unwrap();
+        let log = log.lock().unwrap();
+        let turns: Vec<_> = log.chunk_by(|a, b| a == b).map(|turn| (turn[0], turn.len())).collect();
+        let share = SHARE as usize;
+        let rest = 150 - 2 * share;
+        let both = |count| [("own", count), ("sent", count)];
+        assert_eq!(turns, [both(share), both(share), both(rest)].concat());
     }
 }

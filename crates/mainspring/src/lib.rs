@@ -75,8 +75,21 @@
 //! | `metrics` (on by default) | `Builder::metrics`, stalls, places, and the `Tracer` |
 //! | `spans` | spans of `tracing` for ticks and phases, at level `TRACE`, of loops with `Builder::metrics` |
 //! | `signals` | `Handle::shutdown_on_signals`, the source `Signals`, and `AsyncSignals` as a future, on Unix |
-//! | `futures-io` | the traits `AsyncRead` and `AsyncWrite` of that crate for streams, on Unix |
-//! | `hyper` | what `hyper` needs of a runtime, in `mainspring::hyper`, on Unix |
+//! | `futures-io` | the traits `AsyncRead` and `AsyncWrite` of that crate for streams |
+//! | `hyper` | what `hyper` needs of a runtime, in `mainspring::hyper` |
+//! | `sim` | deterministic simulation of programs with loops and threads, for tests, in `mainspring::sim`, on Linux |
+//!
+//! Each combination builds; `spans` brings `metrics` along, and `hyper` brings `futures-io`. Without any, the loop
+//! itself is the same.
+//!
+//! # Other crates in the interface
+//!
+//! The traits of `futures-io` 0.3 and of `hyper` 1, each with its feature. No other crate's types are a part of it,
+//! so a new version of another dependency is none of this crate.
+//!
+//! # Rust version
+//!
+//! Rust 1.92 or newer. If a version of this crate needs a newer one than the last did, it is a new minor version.
 //!
 //! # What it is not
 //!
@@ -110,7 +123,7 @@ mod group;
 mod guest;
 mod handle;
 mod hooks;
-#[cfg(all(unix, feature = "hyper", not(loom)))]
+#[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper;
 mod immediate;
 mod inbox;
@@ -123,12 +136,13 @@ mod local;
 mod metrics;
 #[cfg(all(test, loom))]
 mod models;
-#[cfg(all(unix, not(loom)))]
+#[cfg(not(loom))]
 pub mod net;
 mod observe;
 mod once_slice;
 mod owner;
 mod performance;
+mod phase;
 mod place;
 mod poll;
 mod pool;
@@ -160,7 +174,7 @@ mod state;
 mod sync;
 mod sys;
 mod task;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(loom), target_os = "linux"))]
 mod testing;
 mod tick;
 mod time;
@@ -186,7 +200,7 @@ pub use event::{
     CustomEvent, DispatchError, Event, EventPhase, EventTarget, Listener, ListenerOptions,
 };
 pub use event_loop::{EventLoop, Turn};
-pub use fault::{PanicPolicy, Phase, UncaughtPanic};
+pub use fault::{PanicPolicy, UncaughtPanic};
 pub use future::{AbortHandle, AbortOnDrop, JoinError, JoinHandle, YieldNow};
 #[cfg(not(loom))]
 pub use group::{LoopGroup, LoopGroupBuilder};
@@ -195,7 +209,7 @@ pub use guest::{Guest, ReadyNotifier};
 pub use handle::{Handle, KeepAlive};
 pub use hooks::{Diagnostic, Overload};
 pub use immediate::ImmediateId;
-#[cfg(all(unix, not(loom)))]
+#[cfg(not(loom))]
 pub use io::AsyncFd;
 pub use io::{Interest, Readiness, RegisterError, Watch, Watcher};
 pub use jobs::{Job, JobQueue, JobQueueId};
@@ -205,6 +219,7 @@ pub use performance::{
     EntryType, MarkOptions, MeasureOptions, MeasurePoint, ObserveOptions, Performance,
     PerformanceEntry, PerformanceError, PerformanceObserver, PerformanceObserverEntryList,
 };
+pub use phase::{Phase, Queue};
 pub use promise::{
     AggregateError, LocalPromise, LocalRejection, LocalResolver, Panicked, Promise, PromiseId,
     PromiseState, Rejection, Resolver, UnhandledRejection, WaitError,
@@ -225,19 +240,23 @@ pub use timer::{TimerId, TimerNesting};
 #[cfg(all(feature = "metrics", not(loom)))]
 pub use tracer::Tracer;
 pub use virtual_clock::VirtualClock;
-pub use why_alive::{Cause, Queue, Reason, WhyAlive};
+pub use why_alive::{Cause, Reason, WhyAlive};
 
 /// The pages of the book that need no other crate.
 #[cfg(doctest)]
 mod book {
-    #[doc = include_str!("../../../docs/src/async.md")]
+    #[doc = include_str!("../docs/async.md")]
     mod asynchronous {}
-    #[doc = include_str!("../../../docs/src/safety.md")]
+    #[doc = include_str!("../docs/safety.md")]
     mod safety {}
-    #[cfg(feature = "metrics")]
-    #[doc = include_str!("../../../docs/src/inside.md")]
-    mod inside {}
+    #[doc = include_str!("../docs/virtual-time.md")]
+    mod virtual_time {}
+    #[doc = include_str!("../docs/from-libuv.md")]
+    mod from_libuv {}
+    #[cfg(unix)]
+    #[doc = include_str!("../docs/semantics.md")]
+    mod semantics {}
     #[cfg(all(feature = "sim", target_os = "linux", not(mainspring_portable)))]
-    #[doc = include_str!("../../../docs/src/testing.md")]
+    #[doc = include_str!("../docs/testing.md")]
     mod simulation {}
 }

@@ -8,7 +8,7 @@ use crate::abort::AbortListeners;
 use crate::builder::Config;
 use crate::chunk::ChunkQueue;
 use crate::error::{Refusal, SubmitError};
-use crate::fault::{Phase, drop_isolated};
+use crate::fault::drop_isolated;
 use crate::future::{Coop, Futures};
 use crate::hooks::Hooks;
 use crate::immediate::{ImmediateId, Immediates};
@@ -22,6 +22,7 @@ use crate::metrics::Observer;
 #[cfg(feature = "metrics")]
 use crate::observe::Stamp;
 use crate::performance::Timeline;
+use crate::phase::Phase;
 use crate::place::Place;
 use crate::promise::{Bridges, Registry, Rejections};
 use crate::safety::{self, Notes};
@@ -222,7 +223,7 @@ impl Local {
             self.external.push(&self.shared.external, f);
         } else {
             self.tell_host();
-            self.push_aside(Queue::External, &self.external, &self.shared.external, f, place);
+            self.push_noted(Queue::External, &self.external, &self.shared.external, f, place);
         }
         Ok(())
     }
@@ -235,7 +236,7 @@ impl Local {
         if self.is_plain.get() {
             self.internal.push(&self.shared.internal, f);
         } else if self.accepts() {
-            self.push_aside(Queue::Internal, &self.internal, &self.shared.internal, f, place);
+            self.push_noted(Queue::Internal, &self.internal, &self.shared.internal, f, place);
         } else {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
@@ -251,7 +252,7 @@ impl Local {
             self.push_microtask(f);
         } else if self.accepts() {
             self.jobs.before_push();
-            self.push_microtask_aside(f, place);
+            self.push_noted_microtask(f, place);
         } else {
             return Err(SubmitError::new(Refusal::Terminated, f));
         }
@@ -260,7 +261,7 @@ impl Local {
 
     /// Queues what is run, with what is to be noted about it.
     #[cold]
-    fn push_aside<F>(&self, queue: Queue, lane: &Lane, inbox: &Inbox<SendTask>, f: F, place: Place)
+    fn push_noted<F>(&self, queue: Queue, lane: &Lane, inbox: &Inbox<SendTask>, f: F, place: Place)
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
@@ -277,11 +278,11 @@ impl Local {
     }
 
     #[cold]
-    fn push_microtask_aside<F>(&self, f: F, place: Place)
+    fn push_noted_microtask<F>(&self, f: F, place: Place)
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        self.push_aside(Queue::Microtasks, &self.microtasks, &self.shared.microtasks, f, place);
+        self.push_noted(Queue::Microtasks, &self.microtasks, &self.shared.microtasks, f, place);
     }
 
     /// Queues a microtask. That it will be run was found out before.
@@ -293,7 +294,7 @@ impl Local {
         if self.jobs.is_unusual() {
             self.jobs.before_push();
             if self.shared.safety.is_some() {
-                return self.push_microtask_aside(f, Place::UNKNOWN);
+                return self.push_noted_microtask(f, Place::UNKNOWN);
             }
         }
         self.microtasks.push(&self.shared.microtasks, f);
@@ -316,7 +317,7 @@ impl Local {
         if self.is_plain.get() {
             self.push_next_tick(Task::new(f));
         } else if self.accepts() {
-            self.push_task_aside(Queue::NextTicks, f, place, |task| self.push_next_tick(task));
+            self.push_noted_task(Queue::NextTicks, f, place, |task| self.push_next_tick(task));
         }
     }
 
@@ -328,7 +329,7 @@ impl Local {
 
     /// Queues what is run, by `push`, with what is to be noted about it.
     #[cold]
-    fn push_task_aside<F, R>(
+    fn push_noted_task<F, R>(
         &self,
         queue: Queue,
         f: F,
@@ -358,12 +359,12 @@ impl Local {
         if self.is_plain.get() {
             Task::new(callback)
         } else {
-            self.timer_task_aside(callback, place)
+            self.noted_timer_task(callback, place)
         }
     }
 
     #[cold]
-    fn timer_task_aside<F>(&self, callback: F, place: Place) -> TimerTask
+    fn noted_timer_task<F>(&self, callback: F, place: Place) -> TimerTask
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
@@ -386,7 +387,7 @@ impl Local {
         if self.is_plain.get() {
             self.push_immediate(Task::new(f))
         } else if self.accepts() {
-            self.push_task_aside(Queue::Immediates, f, place, |task| self.push_immediate(task))
+            self.push_noted_task(Queue::Immediates, f, place, |task| self.push_immediate(task))
         } else {
             self.immediates.skip()
         }
@@ -425,7 +426,7 @@ impl Local {
         if self.is_plain.get() {
             self.push_close(Task::new(f));
         } else if self.accepts() {
-            self.push_task_aside(Queue::Closes, f, place, |task| self.push_close(task));
+            self.push_noted_task(Queue::Closes, f, place, |task| self.push_close(task));
         }
     }
 

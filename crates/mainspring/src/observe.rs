@@ -77,7 +77,7 @@ pub(crate) trait Observe: Copy {
     /// The timer that is run next was due then.
     fn timer_was_due(self, deadline: i64);
     /// And it is this one.
-    fn timer_is(self, task: &mut TimerTask);
+    fn note_timer(self, task: &mut TimerTask);
     /// Runs a callback of a phase.
     fn run(self, cx: &Cx, phase: Phase, callback: impl Run);
     /// A callback, or a microtask, has ended in a panic.
@@ -114,7 +114,7 @@ impl Observe for () {
     #[inline(always)]
     fn timer_was_due(self, _: i64) {}
     #[inline(always)]
-    fn timer_is(self, _: &mut TimerTask) {}
+    fn note_timer(self, _: &mut TimerTask) {}
     #[inline(always)]
     fn run(self, cx: &Cx, _: Phase, callback: impl Run) {
         callback.run(cx);

@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::Error;
-use crate::fault::Phase;
 use crate::local::Idle;
 use crate::observe::{Decision, Observe};
+use crate::phase::Phase;
 use crate::state::Via;
 use crate::sys::{self, Poller};
 use crate::tick::Tick;
@@ -24,11 +24,11 @@ pub(crate) enum Wait {
 
 /// For how long the poll does block.
 #[derive(Clone, Copy, Debug)]
-enum Patience {
+enum HowLong {
     /// Not at all.
-    None,
+    NotAtAll,
     /// Not at all, and if nothing is ready, virtual time is advanced to there.
-    Jump(i64),
+    JumpTo(i64),
     /// Until then, or until something happens.
     Until(Option<i64>),
 }
@@ -49,9 +49,9 @@ impl<O: Observe> Tick<'_, O> {
             // A panic has left the rest of a batch.
             return Ok(());
         }
-        match self.patience(wait) {
-            Patience::None => self.look(),
-            Patience::Jump(deadline) => {
+        match self.how_long(wait) {
+            HowLong::NotAtAll => self.look(),
+            HowLong::JumpTo(deadline) => {
                 self.look()?;
                 if let Some(clock) = &shared.clock.virtual_clock
                     && !local.watchers.has_events()
@@ -60,34 +60,34 @@ impl<O: Observe> Tick<'_, O> {
                 }
                 Ok(())
             }
-            Patience::Until(deadline) => self.block(deadline),
+            HowLong::Until(deadline) => self.wait(deadline),
         }
     }
 
     /// For how long the poll may block.
-    fn patience(self, wait: Wait) -> Patience {
+    fn how_long(self, wait: Wait) -> HowLong {
         let local = &*self.cx.0;
         let shared = &*local.shared;
         if local.has_own_work() {
-            return Patience::None;
+            return HowLong::NotAtAll;
         }
         let limit = match wait {
             Wait::Forever => None,
-            Wait::Turn { ran, .. } if ran != local.ran.get() => return Patience::None,
+            Wait::Turn { ran, .. } if ran != local.ran.get() => return HowLong::NotAtAll,
             Wait::Turn { deadline, .. } => deadline,
-            Wait::WhileAlive if !self.is_worth_waiting() => return Patience::None,
+            Wait::WhileAlive if !self.is_worth_waiting() => return HowLong::NotAtAll,
             Wait::WhileAlive => None,
         };
         if limit.is_some_and(|limit| shared.is_reached(limit)) {
-            return Patience::None;
+            return HowLong::NotAtAll;
         }
-        let Some(mut idle) = local.look_idle() else { return Patience::None };
+        let Some(mut idle) = local.look_idle() else { return HowLong::NotAtAll };
         if local.hooks.idle.is_set() {
             self.cx.run_hook(&local.hooks.idle);
             if matches!(wait, Wait::WhileAlive) && !self.is_worth_waiting() {
-                return Patience::None;
+                return HowLong::NotAtAll;
             }
-            let Some(after) = local.look_idle() else { return Patience::None };
+            let Some(after) = local.look_idle() else { return HowLong::NotAtAll };
             idle = after;
         }
         let Idle { next, now, is_held } = idle;
@@ -95,15 +95,15 @@ impl<O: Observe> Tick<'_, O> {
             None if local.ran_timers.get() => {
                 // Many timers follow each other closely: several are run each time the loop wakes up.
                 let slack = now.saturating_add(local.config.timer_slack);
-                Patience::Until(earlier(limit, next.map(|next| next.max(slack))))
+                HowLong::Until(earlier(limit, next.map(|next| next.max(slack))))
             }
-            None => Patience::Until(earlier(limit, next)),
+            None => HowLong::Until(earlier(limit, next)),
             Some(clock) if clock.is_auto() && !is_held => {
-                earlier(limit, next).map_or(Patience::Until(None), Patience::Jump)
+                earlier(limit, next).map_or(HowLong::Until(None), HowLong::JumpTo)
             }
             // Virtual deadlines come when somebody says so, and then the loop is woken. A turn waits in
             // real time meanwhile.
-            Some(_) => Patience::Until(limit.map(|limit| {
+            Some(_) => HowLong::Until(limit.map(|limit| {
                 sys::now().saturating_add(limit.saturating_sub(shared.limit_clock()))
             })),
         }
@@ -138,17 +138,17 @@ impl<O: Observe> Tick<'_, O> {
         Ok(())
     }
 
-    /// Blocks.
-    fn block(self, deadline: Option<i64>) -> Result<(), Error> {
+    /// Waits for something to do.
+    fn wait(self, deadline: Option<i64>) -> Result<(), Error> {
         self.observe.waits(&self.cx.0);
-        let blocked = self.wait(deadline);
+        let blocked = self.block(deadline);
         self.observe.goes_on(&self.cx.0);
         // Work that comes at the last moment does not keep the descriptors from being looked at.
         if blocked? { Ok(()) } else { self.look() }
     }
 
-    /// Waits for something to do: by looking for it, then by blocking. False if descriptors were not looked at.
-    fn wait(self, deadline: Option<i64>) -> Result<bool, Error> {
+    /// Looks for work for a while, if that has paid off lately, and then blocks. False if descriptors were not looked at.
+    fn block(self, deadline: Option<i64>) -> Result<bool, Error> {
         let local = &*self.cx.0;
         let shared = &*local.shared;
         let sleep = &shared.sleep;

@@ -305,6 +305,7 @@ mod tests {
                 }
                 assert_eq!(push(&ring, 7), Err((Refused::Full, 7)));
                 assert_eq!(ring.len(), ring.capacity());
+                assert_eq!(ring.pushed(), (lap + 1) * ring.capacity());
                 for n in 0..ring.capacity() {
                     assert!(ring.is_ready());
                     assert_eq!(pop(&ring), Some(lap * 100 + n));
@@ -352,6 +353,21 @@ mod tests {
         assert_eq!(push(&ring, 3), Err((Refused::Closed, 3)));
         assert_eq!(ring.len(), 2);
         assert_eq!((pop(&ring), pop(&ring), pop(&ring)), (Some(1), Some(2), None));
+    }
+
+    // spec: MT-4
+    #[test]
+    fn a_slot_that_is_claimed_and_not_filled_is_not_free_a_lap_later() {
+        let ring = Ring::new(1);
+        let slow = ring.push(0, |value| {
+            // As other producers would, while this one has its slot and has not published it.
+            push(&ring, 1).unwrap();
+            assert_eq!(push(&ring, 2), Err((Refused::Full, 2)));
+            assert!(!ring.is_ready());
+            value
+        });
+        assert_eq!(slow, Ok(()));
+        assert_eq!((pop(&ring), pop(&ring), pop(&ring)), (Some(0), Some(1), None));
     }
 
     #[test]

@@ -18,8 +18,11 @@ use crate::promise::{Newcomers, Readers};
 use crate::roll::Roll;
 use crate::safety::{Notes, Safety};
 use crate::sleep::Sleep;
-use crate::state::{Began, LoopState, Via};
-use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::state::{Ending, LoopState, Via};
+use crate::sync::{
+    AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock, wait,
+    wait_timeout,
+};
 use crate::sys;
 use crate::task::SendTask;
 use crate::timer::{Remote, SentTask};
@@ -153,11 +156,13 @@ impl Shared {
         self.sleep.notify();
     }
 
+    #[inline]
     pub(crate) fn is_woken(&self) -> bool {
         self.woken.load(Ordering::Relaxed)
     }
 
     /// Notes that the tick that was asked for begins.
+    #[inline]
     pub(crate) fn take_wake(&self) {
         if self.is_woken() {
             self.woken.swap(false, Ordering::Acquire);
@@ -178,13 +183,19 @@ impl Shared {
         let note = |task, stamp| noted(task, place, stamp);
         match inbox.push(task, SendTask::new, || self.stamp_of_next(inbox), note) {
             Ok(()) => {
-                self.sleep.notify_of_entry();
-                if self.sleep.state.is_ending() {
-                    self.workers.stir();
-                }
+                self.wake_for_entry();
                 Ok(())
             }
             Err((refused, task)) => self.send_otherwise(inbox, refused, task, place),
+        }
+    }
+
+    /// After something was put into an inbox.
+    #[inline]
+    fn wake_for_entry(&self) {
+        self.sleep.notify_of_entry();
+        if self.sleep.state.is_ending() {
+            self.workers.stir();
         }
     }
 
@@ -205,10 +216,7 @@ impl Shared {
                 let queue = self.queue_of(inbox);
                 match safety.send(inbox, queue, task, self.notes_of_next(inbox, place)) {
                     Ok(()) => {
-                        self.sleep.notify_of_entry();
-                        if self.sleep.state.is_ending() {
-                            self.workers.stir();
-                        }
+                        self.wake_for_entry();
                         return Ok(());
                     }
                     Err((refused, task)) => (refused, task),
@@ -255,9 +263,9 @@ impl Shared {
         }
     }
 
-    /// Passes on how a call has gone, and tells of an error if it is to be told.
+    /// Passes on how a call has gone, and reports an error if somebody is to be told of it.
     #[inline(always)]
-    pub(crate) fn told<T, E: std::fmt::Display>(
+    pub(crate) fn report_failure<T, E: std::fmt::Display>(
         &self,
         operation: &'static str,
         result: Result<T, E>,
@@ -379,7 +387,7 @@ impl Shared {
     }
 
     /// Begins termination: external tasks and timers are refused from now on.
-    pub(crate) fn begin_termination(&self, force: bool) -> Began {
+    pub(crate) fn begin_termination(&self, force: bool) -> Ending {
         // Closed first, so that whoever sees the new state is refused.
         self.stage(ShutdownStage::StopAccepting, || {
             self.external.close();
@@ -454,7 +462,7 @@ impl Shared {
     }
 
     /// How long it is until the deadline of the end. None if there is none.
-    pub(crate) fn patience(&self) -> Option<Duration> {
+    pub(crate) fn time_left(&self) -> Option<Duration> {
         let deadline = self.deadline.load(Ordering::Relaxed);
         let left = u64::try_from(deadline.saturating_sub(sys::now())).unwrap_or(0);
         (deadline != i64::MAX).then(|| Duration::from_nanos(left))
@@ -474,7 +482,7 @@ impl Shared {
         if timeout.is_zero() {
             return Some(sys::AT_ONCE);
         }
-        self.limit_clock().checked_add(i64::try_from(timeout.as_nanos()).ok()?)
+        self.limit_clock().checked_add(clock::nanoseconds(timeout)?)
     }
 
     /// Whether a turn that has this limit may not wait any longer.
@@ -493,13 +501,13 @@ impl Shared {
         let mut outcome = lock(&self.outcome);
         while outcome.is_none() {
             outcome = match deadline {
-                None => self.ended.wait(outcome).unwrap_or_else(|e| e.into_inner()),
+                None => wait(&self.ended, outcome),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(clock::now());
                     if left.is_zero() {
                         break;
                     }
-                    self.ended.wait_timeout(outcome, left).unwrap_or_else(|e| e.into_inner()).0
+                    wait_timeout(&self.ended, outcome, left)
                 }
             };
         }

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::clock;
-use crate::fault::Phase;
 use crate::observe::{Observe, observed};
+use crate::phase::Phase;
 use crate::probe::Point;
 use crate::promise::is_on_errand;
 use crate::shared::{Outcome, Shared};
@@ -215,7 +215,7 @@ impl Cx {
         observed!(self, |observe| {
             observe.waits(local);
             observe.blocks(local);
-            shared.workers.wait(is_over, || shared.patience());
+            shared.workers.wait(is_over, || shared.time_left());
             observe.goes_on(local);
         });
     }

@@ -32,8 +32,8 @@ use crate::fault::log_isolated;
 use crate::metrics::LastSignal;
 use crate::probe::{Point, Probes};
 use crate::safety::Safety;
-use crate::state::{Began, StateWord, Via};
-use crate::sync::{AtomicU64, Ordering, RwLock, fence};
+use crate::state::{Ending, StateWord, Via};
+use crate::sync::{AtomicU64, Ordering, RwLock, fence, read, write};
 use crate::sys::{Events, Parker, Poller};
 
 /// The poller, and the way to end a sleep in it.
@@ -78,7 +78,7 @@ impl Sleep {
 
     /// The poller, which is opened if it was not needed before.
     pub(crate) fn open_source(&self) -> Result<Arc<Poller>, Error> {
-        let mut source = self.source.write().unwrap_or_else(|e| e.into_inner());
+        let mut source = write(&self.source);
         match &*source {
             Source::Missing => {
                 let poller = Arc::new(Poller::new()?);
@@ -92,7 +92,7 @@ impl Sleep {
 
     /// Closes the poller until it is needed. For whoever has just opened it, in vain.
     pub(crate) fn unopen_source(&self) {
-        let mut source = self.source.write().unwrap_or_else(|e| e.into_inner());
+        let mut source = write(&self.source);
         if matches!(*source, Source::Open(_)) {
             *source = Source::Missing;
         }
@@ -100,7 +100,7 @@ impl Sleep {
 
     /// The poller, if it is open.
     pub(crate) fn poller(&self) -> Option<Arc<Poller>> {
-        match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
+        match &*read(&self.source) {
             Source::Open(poller) => Some(Arc::clone(poller)),
             Source::Missing | Source::Closed => None,
         }
@@ -109,7 +109,7 @@ impl Sleep {
     /// Puts another poller in the place of the open one. For the loop's thread, in state Running: a signal
     /// that went to the old one was for a sleep that is over.
     pub(crate) fn replace_source(&self, poller: Poller) {
-        let mut source = self.source.write().unwrap_or_else(|e| e.into_inner());
+        let mut source = write(&self.source);
         if let Source::Open(open) = &mut *source {
             *open = Arc::new(poller);
         }
@@ -117,21 +117,18 @@ impl Sleep {
 
     /// Closes what `open_source` opened, after the signals that are on their way.
     pub(crate) fn close_source(&self) {
-        *self.source.write().unwrap_or_else(|e| e.into_inner()) = Source::Closed;
+        *write(&self.source) = Source::Closed;
     }
 
     /// Publishes a sleep in which somebody else waits for the poller's descriptor. False if there is work, or
     /// termination came first: then the loop is not asleep.
     ///
     /// For the loop's thread only, in state Running. The sleep ends by [`StateWord::wake_up`].
+    #[cfg(any(loom, target_os = "linux"))]
     pub(crate) fn doze(&self, has_work: impl FnOnce() -> bool) -> bool {
-        self.probes.reach(Point::BeforeSleep);
-        if !self.state.fall_asleep(Via::Poll) {
+        if !self.publish(Via::Poll) {
             return false;
         }
-        self.probes.reach(Point::SleepPublished);
-        // Partner: the fence in `notify`.
-        fence(Ordering::SeqCst);
         let is_asleep = !has_work();
         if is_asleep {
             self.probes.reach(Point::BeforeBlock);
@@ -156,7 +153,7 @@ impl Sleep {
     /// Also does something if there is a signal to be sent.
     #[inline]
     fn notify_and(&self, claimed: impl FnOnce()) {
-        // Partner: the fence in `sleep`.
+        // Partner: the fence in `publish`.
         fence(Ordering::SeqCst);
         self.probes.reach(Point::ProducerFenced);
         if let Some(via) = self.state.notify() {
@@ -186,7 +183,7 @@ impl Sleep {
     }
 
     /// Begins the termination of the loop, and ends its sleep.
-    pub(crate) fn terminate(&self, force: bool) -> Began {
+    pub(crate) fn terminate(&self, force: bool) -> Ending {
         let began = self.state.terminate(force);
         if let Some(via) = began.signal {
             self.signal(via);
@@ -225,7 +222,7 @@ impl Sleep {
                 Ok(true)
             }
             Via::Poll => {
-                let sent = match &*self.source.read().unwrap_or_else(|e| e.into_inner()) {
+                let sent = match &*read(&self.source) {
                     Source::Open(open) => open.wake().map(|()| true),
                     Source::Missing | Source::Closed => Ok(true),
                 };
@@ -265,19 +262,28 @@ impl Sleep {
         self.sleep(Via::Poll, has_work, || Ok(poller.wait(events, deadline)?))
     }
 
+    /// Publishes that the loop sleeps, so that what is looked at after this is either found or ends the sleep.
+    /// False if termination came first.
+    fn publish(&self, via: Via) -> bool {
+        self.probes.reach(Point::BeforeSleep);
+        if !self.state.fall_asleep(via) {
+            return false;
+        }
+        self.probes.reach(Point::SleepPublished);
+        // Partner: the fence in `notify_and`.
+        fence(Ordering::SeqCst);
+        true
+    }
+
     fn sleep(
         &self,
         via: Via,
         has_work: impl FnOnce() -> bool,
         block: impl FnOnce() -> Result<(), Error>,
     ) -> Result<bool, Error> {
-        self.probes.reach(Point::BeforeSleep);
-        if !self.state.fall_asleep(via) {
+        if !self.publish(via) {
             return Ok(false);
         }
-        self.probes.reach(Point::SleepPublished);
-        // Partner: the fence in `notify`.
-        fence(Ordering::SeqCst);
         let blocked = if has_work() {
             Ok(false)
         } else {

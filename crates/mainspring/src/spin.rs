@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use crate::clock::nanoseconds;
 use crate::sync::spin_loop;
 use crate::sys;
 
@@ -34,7 +35,7 @@ impl Spin {
     /// Never spins where it cannot help: with one processor, nobody else can make progress.
     pub(crate) fn new(max: Duration) -> Self {
         let max = if is_alone() || cfg!(loom) { Duration::ZERO } else { max };
-        let max = i64::try_from(max.as_nanos()).unwrap_or(i64::MAX);
+        let max = nanoseconds(max).unwrap_or(i64::MAX);
         Self { max, skip: Cell::new(0), backoff: Cell::new(0) }
     }
 

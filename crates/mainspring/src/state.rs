@@ -132,7 +132,7 @@ impl Via {
 
 /// What [`StateWord::terminate`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Began {
+pub(crate) struct Ending {
     /// The state before.
     pub(crate) from: LoopState,
     /// The sleep that the caller must end.
@@ -265,7 +265,7 @@ impl StateWord {
 
     /// Awake, Running or Sleeping → Terminating; with `force` also for a termination that is under
     /// way. The caller must send the signal that it is told to.
-    pub(crate) fn terminate(&self, force: bool) -> Began {
+    pub(crate) fn terminate(&self, force: bool) -> Ending {
         let forced = if force { FORCED } else { 0 };
         let mut word = self.word.load(Ordering::Acquire);
         loop {
@@ -275,12 +275,12 @@ impl StateWord {
                 _ => TERMINATING | forced,
             };
             if to == word {
-                return Began { from, signal: None };
+                return Ending { from, signal: None };
             }
             match self.replace(word, to) {
                 Ok(_) => {
                     let unsignalled = word & (STATE | NOTIFIED) == SLEEPING;
-                    return Began { from, signal: unsignalled.then(|| Via::of(word)) };
+                    return Ending { from, signal: unsignalled.then(|| Via::of(word)) };
                 }
                 Err(now) => word = now,
             }
@@ -344,14 +344,14 @@ mod tests {
         word.claim().unwrap();
         assert!(word.fall_asleep(Via::Park));
         let began = word.terminate(false);
-        assert_eq!(began, Began { from: LoopState::Sleeping, signal: Some(Via::Park) });
+        assert_eq!(began, Ending { from: LoopState::Sleeping, signal: Some(Via::Park) });
         word.wake_up();
         assert_eq!(word.load(), LoopState::Terminating);
         assert!(!word.fall_asleep(Via::Park), "a terminating loop does not sleep");
         word.finish();
         word.wake_up();
         assert_eq!(word.load(), LoopState::Terminated);
-        assert_eq!(word.terminate(true), Began { from: LoopState::Terminated, signal: None });
+        assert_eq!(word.terminate(true), Ending { from: LoopState::Terminated, signal: None });
         assert_eq!(word.load(), LoopState::Terminated, "terminated is final");
         assert!(matches!(word.claim(), Err(Error::Terminated)));
     }
@@ -380,5 +380,38 @@ mod tests {
         assert!(word.is_forced());
         assert_eq!(word.terminate(false).from, LoopState::Terminating);
         assert!(word.is_forced(), "patience does not come back");
+        assert_eq!(word.terminate(true).from, LoopState::Terminating);
+        assert!(word.is_forced(), "force twice is force");
+    }
+
+    // spec: WK-3, WK-4
+    #[test]
+    fn a_sleep_is_signalled_from_the_claim_to_its_withdrawal_or_end() {
+        for via in [Via::Park, Via::Poll] {
+            let word = StateWord::new(None);
+            word.claim().unwrap();
+            assert!(word.fall_asleep(via));
+            assert!(!word.is_signalled(), "nobody has claimed the signal");
+            assert_eq!(word.notify(), Some(via));
+            assert!(word.is_signalled());
+            word.withdraw_signal();
+            assert!(!word.is_signalled(), "the claim was taken back");
+            assert_eq!(word.notify(), Some(via), "another one can have it");
+            word.wake_up();
+            assert!(word.is_signalled(), "the sleep is over");
+            assert!(word.fall_asleep(via));
+            assert!(!word.is_signalled(), "a claim does not outlast its sleep");
+            word.terminate(false);
+            assert!(word.is_signalled(), "by termination");
+        }
+    }
+
+    // spec: ST-1
+    #[test]
+    fn each_state_is_displayed_by_its_name() {
+        use LoopState::{Awake, Running, Sleeping, Terminated, Terminating};
+        let states = [Awake, Terminated, Sleeping, Running, Terminating];
+        let names = states.map(|state| state.to_string());
+        assert_eq!(names, ["awake", "terminated", "sleeping", "running", "terminating"]);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::fault::Phase;
 use crate::hooks::{Diagnostic, Overload};
 use crate::immediate::ImmediateId;
 use crate::inbox::Inbox;
 use crate::lane::Lane;
 use crate::observe::Observe;
+use crate::phase::Phase;
 use crate::poll::Wait;
 use crate::task::{Ready, Run, SendTask};
 use crate::{Cx, Error, Queue};
@@ -72,7 +72,7 @@ impl<O: Observe> Tick<'_, O> {
         self.run_phase(Phase::Timers, || {
             let mut task =
                 local.timers.pop_due(remote, now, |due| self.observe.timer_was_due(due))?;
-            self.observe.timer_is(&mut task);
+            self.observe.note_timer(&mut task);
             has_run = true;
             // SAFETY: the landing gives the task away.
             Some(unsafe { Ready::new(local.timer_landing.put(task)) })

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::Handle;
-use crate::clock::moment;
+use crate::clock::{moment, nanoseconds};
 use crate::shared::Shared;
 use crate::sync::{AtomicBool, AtomicI64, Mutex, Ordering, lock};
 
@@ -137,7 +137,7 @@ impl VirtualClock {
     /// assert_eq!(clock.elapsed(), Duration::from_millis(1));
     /// ```
     pub fn advance(&self, duration: Duration) {
-        let more = i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
+        let more = nanoseconds(duration).unwrap_or(i64::MAX);
         self.pass(|now| now.saturating_add(more), None);
     }
 

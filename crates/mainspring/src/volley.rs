@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::Cx;
+use crate::fault::discard;
 
 /// Runs callbacks such that a panic of one does not keep the others from running: it is reported at once,
 /// or, if the policy lets it go on, when all have run. Of several, the first one goes on.
@@ -19,8 +20,7 @@ impl Volley {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| cx.uncaught(payload))) {
             match &self.first {
                 None => self.first = Some(payload),
-                // Its destructor might panic, too.
-                Some(_) => std::mem::forget(payload),
+                Some(_) => discard(payload),
             }
         }
     }

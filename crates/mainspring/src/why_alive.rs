@@ -7,62 +7,9 @@ use std::time::Duration;
 
 use crate::place::Origin;
 use crate::sync::Ordering;
+use crate::sys::RawFd;
 use crate::timer::Referenced;
-use crate::{Cx, Interest, TimerId};
-
-/// A queue of a loop.
-///
-/// ```
-/// use mainspring::Queue;
-///
-/// assert_eq!(Queue::NextTicks.to_string(), "next ticks");
-/// assert_eq!(Queue::ALL.len(), 7);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Queue {
-    /// Tasks that were submitted.
-    External,
-    /// Tasks of the internal lane.
-    Internal,
-    /// Microtasks.
-    Microtasks,
-    /// What `next_tick` has queued.
-    NextTicks,
-    /// Immediates.
-    Immediates,
-    /// Close callbacks.
-    Closes,
-    /// Futures that were woken, and were not polled since.
-    Futures,
-}
-
-impl Queue {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::External,
-        Self::Internal,
-        Self::Microtasks,
-        Self::NextTicks,
-        Self::Immediates,
-        Self::Closes,
-        Self::Futures,
-    ];
-}
-
-impl fmt::Display for Queue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::External => "external",
-            Self::Internal => "internal",
-            Self::Microtasks => "microtasks",
-            Self::NextTicks => "next ticks",
-            Self::Immediates => "immediates",
-            Self::Closes => "closes",
-            Self::Futures => "futures",
-        })
-    }
-}
+use crate::{Cx, Interest, Queue, TimerId};
 
 /// Why [`run_until_idle`](crate::EventLoop::run_until_idle) does not return: the answer of
 /// [`Cx::why_alive`](crate::Cx::why_alive).
@@ -88,6 +35,19 @@ pub struct WhyAlive {
 }
 
 /// One thing that keeps a loop from becoming idle.
+///
+/// ```
+/// use mainspring::EventLoop;
+/// use std::time::Duration;
+///
+/// let event_loop = EventLoop::builder().metrics(true).build()?;
+/// event_loop.cx().set_interval(Duration::from_secs(60), |_| ())?;
+/// for reason in event_loop.cx().why_alive().reasons {
+///     assert_eq!(reason.place.unwrap().file(), file!());
+///     println!("{reason}");
+/// }
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Reason {
@@ -100,10 +60,24 @@ pub struct Reason {
 }
 
 /// What keeps a loop from becoming idle.
+///
+/// ```
+/// use mainspring::{Cause, EventLoop};
+/// use std::time::Duration;
+///
+/// let event_loop = EventLoop::new()?;
+/// let set = event_loop.cx().set_timeout(Duration::from_secs(60), |_| ())?;
+/// match event_loop.cx().why_alive().reasons[0].cause {
+///     Cause::Timer { id, repeats, .. } => assert_eq!((id, repeats), (set, false)),
+///     other => panic!("only a timer was set, and not {other:?}"),
+/// }
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// A timer that is referenced.
+    #[non_exhaustive]
     Timer {
         /// Which.
         id: TimerId,
@@ -113,9 +87,10 @@ pub enum Cause {
         repeats: bool,
     },
     /// A descriptor that is registered and referenced.
+    #[non_exhaustive]
     Descriptor {
         /// Its number.
-        fd: i32,
+        fd: RawFd,
         /// What it is watched for.
         interest: Interest,
     },
@@ -126,11 +101,13 @@ pub enum Cause {
     /// A [guard](crate::Handle::keep_alive).
     KeepAlive,
     /// Something that the loop will do in its next tick.
+    #[non_exhaustive]
     Pending {
         /// What.
         what: &'static str,
     },
     /// Callbacks that are queued.
+    #[non_exhaustive]
     Queued {
         /// Where.
         queue: Queue,
@@ -287,7 +264,7 @@ impl Cx {
         let now = local.shared.clock.read();
         let all = local.timers.count_referenced(remote);
         // Not more are looked for than there are.
-        let mut timers = local.timers.referenced(found.limit.min(all));
+        let mut timers = local.timers.list_referenced(found.limit.min(all));
         timers.sort_by_key(|timer| (timer.deadline, timer.id.get()));
         let reasons = timers.into_iter().map(|Referenced { id, deadline, repeats, origin }| {
             let left = u64::try_from(deadline.saturating_sub(now)).unwrap_or(0);
@@ -297,7 +274,7 @@ impl Cx {
     }
 
     fn find_descriptors(&self, found: &mut Found) {
-        let (descriptors, all) = self.0.shared.referenced_descriptors(found.limit);
+        let (descriptors, all) = self.0.shared.list_referenced(found.limit);
         let reasons = descriptors.into_iter().map(|(fd, interest, place)| {
             (Cause::Descriptor { fd, interest }, Origin::new(place, ""))
         });
@@ -320,7 +297,7 @@ impl Cx {
     }
 
     fn find_futures(&self, found: &mut Found) {
-        let futures = self.0.futures.referenced(found.limit);
+        let futures = self.0.futures.list_referenced(found.limit);
         let all = self.0.futures.count_referenced();
         found.add(all, futures.into_iter().map(|origin| (Cause::Future, origin)));
     }
@@ -343,7 +320,7 @@ impl Cx {
     fn find_queued(&self, found: &mut Found) {
         let local = &*self.0;
         let shared = &*local.shared;
-        let queued = Queue::ALL.into_iter().filter_map(|queue| {
+        let queued = Queue::ALL.iter().copied().filter_map(|queue| {
             let count = match queue {
                 // The others do not keep the loop alive.
                 Queue::Immediates => local.immediates.referenced(),

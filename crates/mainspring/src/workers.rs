@@ -9,7 +9,7 @@ use crate::pool::{Pool, Refused};
 use crate::promise::Errand;
 use crate::shared::Shared;
 use crate::state::LoopState;
-use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, fence, lock};
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, fence, lock, wait};
 
 /// How long the loop waits for workers that have nothing to do to leave.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -99,10 +99,8 @@ impl Workers {
         let mut guard = match timeout() {
             // Time does not pass in a model.
             #[cfg(not(loom))]
-            Some(timeout) => {
-                self.changed.wait_timeout(guard, timeout).unwrap_or_else(|e| e.into_inner()).0
-            }
-            _ => self.changed.wait(guard).unwrap_or_else(|e| e.into_inner()),
+            Some(timeout) => crate::sync::wait_timeout(&self.changed, guard, timeout),
+            _ => wait(&self.changed, guard),
         };
         *guard = false;
     }

@@ -3,6 +3,7 @@
 mod common;
 
 use std::cell::{Cell, RefCell};
+use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -26,6 +27,7 @@ suite![
     listeners_of_the_source_come_before_those_of_its_dependents,
     a_panic_of_a_listener_is_reported_and_the_others_are_called,
     a_propagated_panic_leaves_the_abort_when_all_others_were_called,
+    what_later_listeners_panic_with_is_dropped,
     an_abort_on_another_thread_calls_the_listeners_as_internal_tasks,
     a_listener_can_be_removed_while_the_abort_is_on_its_way,
     the_listeners_of_two_loops_are_called_on_their_own_threads,
@@ -376,6 +378,21 @@ fn a_propagated_panic_leaves_the_abort_when_all_others_were_called(variant: Vari
     assert_eq!(log.take(), ["called: x", "called: x"]);
     turn_until_quiet(&event_loop);
     assert_eq!(log.len(), 0);
+}
+
+// spec: JS-1, FA-3
+fn what_later_listeners_panic_with_is_dropped(variant: Variant) {
+    let event_loop = variant.builder().panic_policy(PanicPolicy::Propagate).build().unwrap();
+    let (controller, tracker) = (AbortController::new(), Tracker::new());
+    for _ in 0..3 {
+        let payload = Cell::new(Some(tracker.token()));
+        let listener =
+            move |_: &Cx, _: &Rejection| resume_unwind(Box::new(payload.take().unwrap()));
+        controller.signal().add_listener(event_loop.cx(), listener);
+    }
+    event_loop.cx().submit(move |_| controller.abort()).unwrap();
+    assert_eq!(panic_of(|| event_loop.turn(Duration::ZERO)).as_deref(), Some("not text"));
+    assert_eq!(tracker.alive(), 0);
 }
 
 // spec: JS-1, MT-1

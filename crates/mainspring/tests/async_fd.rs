@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use awaiting::{both, give_up, poll_once, run};
+use awaiting::{give_up, poll_once, run};
 use common::{Log, Variant, turn_until_quiet, wait_until_sleeping};
 use fds::{build, has_no_trace};
 use mainspring::{AsyncFd, Cx, Error, Interest};
@@ -628,7 +628,7 @@ mod traits {
             let mut bytes = [0; 3];
             let written = poll_fn(|context| Pin::new(&mut ours).poll_write(context, b"abc"));
             let read = poll_fn(|context| Pin::new(&mut &theirs).poll_read(context, &mut bytes));
-            let (read, written) = both(read, written).await;
+            let (read, written) = awaiting::both(read, written).await;
             assert_eq!((written?, read?, &bytes), (3, 3, b"abc"));
             let pieces = [IoSlice::new(b"d"), IoSlice::new(b"ef")];
             let n = poll_fn(|c| Pin::new(&mut &theirs).poll_write_vectored(c, &pieces)).await?;

@@ -1,9 +1,11 @@
 //! Panics in callbacks and hooks, under both policies.
 
 mod common;
+#[path = "common/logs.rs"]
+mod logs;
 
 use std::cell::{Cell, RefCell};
-use std::panic::panic_any;
+use std::panic::{panic_any, resume_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,6 +21,7 @@ suite![
     the_microtasks_of_a_callback_that_panics_run_before_the_next_one,
     payloads_of_any_type_arrive,
     a_payload_whose_destructor_panics_does_no_harm,
+    what_a_destructor_panics_with_is_dropped,
     a_value_whose_destructor_panics_counts_as_a_panic_of_its_callback,
     a_hook_that_panics_is_reported_and_the_loop_goes_on,
     a_condition_that_panics_is_reported_and_the_loop_goes_on,
@@ -168,6 +171,21 @@ fn a_payload_whose_destructor_panics_does_no_harm(variant: Variant) {
             assert_eq!(panic, None, "{kind:?}, hook: {hook}");
             assert_eq!(tracker.ran(), 1, "{kind:?}, hook: {hook}");
         }
+    }
+}
+
+// spec: FA-1, SD-6
+fn what_a_destructor_panics_with_is_dropped(variant: Variant) {
+    for kind in Kind::ALL {
+        let tracker = Tracker::new();
+        let event_loop = variant.build();
+        for _ in 0..3 {
+            let payload = Mutex::new(Some(tracker.token()));
+            let bomb = OnDrop(move || resume_unwind(Box::new(payload.lock().unwrap().take())));
+            kind.queue(event_loop.cx(), move |_| drop(bomb));
+        }
+        drop(event_loop);
+        assert_eq!(tracker.alive(), 0, "{kind:?}");
     }
 }
 
@@ -388,6 +406,7 @@ fn logged(
 ) -> Vec<(tracing::Level, String)> {
     let events = Arc::default();
     let recorder = Recorder { events: Arc::clone(&events), on_event };
+    logs::prepare();
     tracing::subscriber::with_default(recorder, f);
     let mut events = events.lock().unwrap();
     std::mem::take(&mut events)

@@ -93,18 +93,17 @@ fn futures_come_after_the_internal_lane_and_before_the_external_one(variant: Var
 }
 
 // spec: BX-1, TK-1, TK-5
-#[cfg(unix)]
 fn futures_come_after_timers_and_before_io(variant: Variant) {
+    use common::streams::{Stream, pair};
     use std::io::Write;
-    use std::os::unix::net::UnixStream;
 
     let (clock, event_loop) = manual(variant);
     let log = Log::new();
     let cx = event_loop.cx();
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let (ours, mut theirs) = pair().unwrap();
     theirs.write_all(b"x").unwrap();
     let note = log.clone();
-    let watch = Watch::new().read(move |_, _: &UnixStream| note.push("io")).one_shot();
+    let watch = Watch::new().read(move |_, _: &Stream| note.push("io")).one_shot();
     let _watcher = cx.watch(ours, watch).ok().unwrap();
     cx.queue_close(log.note("close"));
     cx.set_immediate(log.note("immediate"));
@@ -380,22 +379,21 @@ fn a_future_that_wakes_itself_does_not_starve_others(variant: Variant) {
 }
 
 /// Whether in each of some ticks all the rest of the loop makes progress.
-#[cfg(unix)]
 #[track_caller]
 fn assert_that_nothing_starves(
     clock: &mainspring::VirtualClock,
     event_loop: &EventLoop,
     polls: Option<&Cell<usize>>,
 ) {
+    use common::streams::{Stream, pair};
     use std::io::{Read, Write};
-    use std::os::unix::net::UnixStream;
 
     let log = Log::new();
     let cx = event_loop.cx();
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let (ours, mut theirs) = pair().unwrap();
     ours.set_nonblocking(true).unwrap();
     let note = log.clone();
-    let watch = Watch::new().read(move |_, mut stream: &UnixStream| {
+    let watch = Watch::new().read(move |_, mut stream: &Stream| {
         stream.read_exact(&mut [0]).unwrap();
         note.push("io");
     });
@@ -424,7 +422,6 @@ fn assert_that_nothing_starves(
 }
 
 // spec: BX-1, IO-6, TK-7
-#[cfg(unix)]
 fn a_future_that_wakes_itself_does_not_starve_the_loop(variant: Variant) {
     let (clock, event_loop) = manual(variant);
     let polls = Rc::new(Cell::new(0));
@@ -438,7 +435,6 @@ fn a_future_that_wakes_itself_does_not_starve_the_loop(variant: Variant) {
 }
 
 // spec: BX-1, IO-6, TK-7
-#[cfg(unix)]
 fn futures_that_wake_each_other_do_not_starve_the_loop(variant: Variant) {
     let (clock, event_loop) = manual(variant);
     let polls = Rc::new(Cell::new(0));
@@ -459,7 +455,6 @@ fn futures_that_wake_each_other_do_not_starve_the_loop(variant: Variant) {
 }
 
 // spec: BX-1, IO-6, TK-7
-#[cfg(unix)]
 fn futures_that_spawn_for_ever_do_not_starve_the_loop(variant: Variant) {
     fn spawn(cx: &Cx, polls: &Rc<Cell<usize>>) {
         let (own, polls) = (cx.clone(), Rc::clone(polls));
@@ -475,7 +470,6 @@ fn futures_that_spawn_for_ever_do_not_starve_the_loop(variant: Variant) {
 }
 
 // spec: BX-1, IO-6
-#[cfg(unix)]
 fn a_future_woken_by_another_thread_for_ever_does_not_starve_the_loop(variant: Variant) {
     let (clock, event_loop) = manual(variant);
     let (polls, woken) = (Rc::new(Cell::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -552,17 +546,16 @@ fn yielding_comes_back_in_the_next_tick(variant: Variant) {
 }
 
 // spec: BX-1, IO-6
-#[cfg(unix)]
 fn yielding_comes_back_after_io_was_looked_at(variant: Variant) {
+    use common::streams::{Stream, pair};
     use std::io::Write;
-    use std::os::unix::net::UnixStream;
 
     let event_loop = build(variant);
     let log = Log::new();
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let (ours, mut theirs) = pair().unwrap();
     theirs.write_all(b"x").unwrap();
     let note = log.clone();
-    let watch = Watch::new().read(move |_, _: &UnixStream| note.push("io"));
+    let watch = Watch::new().read(move |_, _: &Stream| note.push("io"));
     let watcher = event_loop.cx().watch(ours, watch).ok().unwrap();
     let (cx, note) = (event_loop.cx().clone(), log.clone());
     let handle = event_loop.cx().spawn_local(async move {

@@ -848,17 +848,16 @@ fn a_wake_from_a_timer_of_another_thread(variant: Variant) {
 }
 
 // spec: BX-1, TK-3
-#[cfg(unix)]
 fn a_wake_from_an_io_callback(variant: Variant) {
+    use common::streams::{Stream, pair};
     use std::io::Write;
-    use std::os::unix::net::UnixStream;
 
     let event_loop = build(variant);
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let (ours, mut theirs) = pair().unwrap();
     ours.set_nonblocking(true).unwrap();
     let gate = Gate::new();
     let opened = gate.clone();
-    let watch = mainspring::Watch::new().read(move |_, _: &UnixStream| opened.open()).one_shot();
+    let watch = mainspring::Watch::new().read(move |_, _: &Stream| opened.open()).one_shot();
     let _watcher = event_loop.cx().watch(ours, watch.unreferenced()).ok().unwrap();
     let mut handle = event_loop.cx().spawn_local(gate.pass());
     let other = event_loop.handle();

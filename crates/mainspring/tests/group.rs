@@ -3,11 +3,9 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, channel};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -368,6 +366,9 @@ fn a_loop_that_cannot_be_built_has_no_thread_any_more() {
 #[cfg(unix)]
 mod listening {
     use super::*;
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{SocketAddr, TcpStream};
+    use std::sync::Mutex;
 
     /// A server that tells each client where it runs, and waits until that is gone.
     fn serve(group: &LoopGroup) -> SocketAddr {

@@ -81,6 +81,7 @@ fn accepted_equals_executed_in_a_hundred_rounds() {
 }
 
 /// One life of a loop, with a task from another thread in it.
+#[cfg(target_os = "linux")]
 fn life(mode: FastPathMode) {
     let event_loop = EventLoop::builder().fast_path(mode).build().unwrap();
     let handle = event_loop.handle();

@@ -90,7 +90,7 @@ fn figures(cx: &Cx) -> Metrics {
 /// How many callbacks each phase has run.
 fn counts(metrics: &Metrics) -> BTreeMap<String, u64> {
     let count = |phase| (Phase::to_string(&phase), metrics.phase(phase).callbacks);
-    Phase::ALL.into_iter().map(count).filter(|(_, count)| *count > 0).collect()
+    Phase::ALL.iter().copied().map(count).filter(|(_, count)| *count > 0).collect()
 }
 
 fn table<const N: usize>(entries: [(Phase, u64); N]) -> BTreeMap<String, u64> {
@@ -120,7 +120,7 @@ fn check(metrics: &Metrics) {
     check_latency("lateness", &metrics.lateness);
     assert!(metrics.run.count <= metrics.callbacks, "{metrics:?}");
     assert!(metrics.tick.count <= metrics.ticks, "{metrics:?}");
-    for queue in Queue::ALL {
+    for &queue in Queue::ALL {
         let depth = metrics.queue(queue);
         check_latency(&queue.to_string(), &depth.wait);
         assert!(depth.current <= depth.max && depth.average <= depth.max as f64, "{depth:?}");
@@ -149,11 +149,11 @@ fn monotone(metrics: &Metrics) -> Vec<u64> {
         metrics.tick.max.as_nanos() as u64,
         metrics.run.max.as_nanos() as u64,
     ];
-    for phase in Phase::ALL {
+    for &phase in Phase::ALL {
         numbers.push(metrics.phase(phase).callbacks);
         numbers.push(metrics.phase(phase).time.as_nanos() as u64);
     }
-    for queue in Queue::ALL {
+    for &queue in Queue::ALL {
         numbers.push(metrics.queue(queue).max);
         numbers.push(metrics.queue(queue).wait.count);
     }
@@ -212,7 +212,7 @@ fn before_it_is_driven_a_loop_has_done_nothing(variant: Variant) {
         assert!(metrics.utilisation() == 0.0 && metrics.throughput == 0.0);
         assert_eq!(metrics.tick, Latency::default());
         assert_eq!(metrics.run, Latency::default());
-        for queue in Queue::ALL {
+        for &queue in Queue::ALL {
             assert_eq!(metrics.queue(queue).max, 0);
             assert_eq!(metrics.queue(queue).wait, Latency::default());
         }
@@ -925,7 +925,7 @@ fn what_a_loop_did_can_be_read_after_it_is_gone(variant: Variant) {
         check(&metrics);
         assert_eq!(counts(&metrics), table([(Phase::External, 5), (Phase::Futures, 1)]));
         assert_eq!((metrics.timers, metrics.fds, metrics.futures), (0, 0, 0), "all are gone");
-        for queue in Queue::ALL {
+        for &queue in Queue::ALL {
             assert_eq!(metrics.queue(queue).current, 0, "{queue}");
         }
     }
@@ -1057,7 +1057,7 @@ fn waits_are_in_real_time(variant: Variant) {
     event_loop.run_until_idle().unwrap();
     let took = begin.elapsed();
     let metrics = figures(event_loop.cx());
-    for queue in Queue::ALL.into_iter().filter(|queue| *queue != Queue::Futures) {
+    for queue in Queue::ALL.iter().copied().filter(|queue| *queue != Queue::Futures) {
         let wait = metrics.queue(queue).wait;
         assert_eq!(wait.count, 1, "{queue}");
         assert!(wait.max >= SLOW && wait.max <= took, "{queue}: {:?} of {took:?}", wait.max);
@@ -1095,7 +1095,7 @@ fn a_wait_has_the_time_behind_a_slow_callback(variant: Variant) {
         assert!(wait.max >= SLOW && wait.max <= metrics.uptime, "{kind:?}: {wait:?}");
         assert!(wait.mean >= SLOW / 3, "{kind:?}: {wait:?}");
         // Nothing else has waited for that long.
-        for queue in Queue::ALL.into_iter().filter(|queue| *queue != queue_of(kind)) {
+        for queue in Queue::ALL.iter().copied().filter(|queue| *queue != queue_of(kind)) {
             assert!(metrics.queue(queue).wait.count <= 1, "{kind:?} {queue}");
         }
         assert!(metrics.run.max >= SLOW, "{kind:?}");
@@ -1189,7 +1189,7 @@ fn a_slow_callback_is_in_every_figure_that_it_belongs_to(variant: Variant) {
         event_loop.run_until_idle().unwrap();
         let metrics = figures(event_loop.cx());
         assert!(metrics.phase(phase).time >= SLOW, "{phase}: {metrics:?}");
-        for other in Phase::ALL.into_iter().filter(|other| *other != phase) {
+        for other in Phase::ALL.iter().copied().filter(|other| *other != phase) {
             let time = metrics.phase(other).time;
             assert!(time < SLOW, "{phase}, but {other} took {time:?}");
         }

@@ -208,7 +208,7 @@ fn nothing_is_left_in_the_queue_when_the_loop_is_about_to_block(variant: Variant
 fn breaches(log: &Log<usize>) -> impl FnMut(&Cx, Diagnostic) + 'static {
     let log = log.clone();
     move |_, diagnostic| match diagnostic {
-        Diagnostic::MicrotaskBudget { pending } => log.push(pending),
+        Diagnostic::MicrotaskBudget { pending, .. } => log.push(pending),
         _ => log.push(usize::MAX),
     }
 }

@@ -7,13 +7,13 @@
 mod strace;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use mainspring::{Builder, EventLoop, FastPathMode, Handle, LoopState, Tracer};
-use strace::{Call, mark, scenario, trace, wait_until};
+use strace::{Call, SUBMITS, mark, scenario, submit_while_awake, trace, wait_until};
 
 /// What all threads called between two marks of any thread.
 struct Section(Vec<Call>);
@@ -109,33 +109,10 @@ fn idle(way: &str, mode: FastPathMode) {
     thread.join().unwrap();
 }
 
-const SUBMITS: usize = 1_000;
-
 /// Submits to a loop that is kept awake by a callback.
 fn awake(way: &str, mode: FastPathMode) {
     let (handle, thread) = start(way, mode);
-    for _ in 0..5 {
-        let (busy, release) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (is_busy, is_released) = (Arc::clone(&busy), Arc::clone(&release));
-        handle
-            .submit(move |_| {
-                is_busy.store(true, Ordering::Release);
-                while !is_released.load(Ordering::Acquire) {
-                    std::hint::spin_loop();
-                }
-            })
-            .unwrap();
-        wait_until(|| busy.load(Ordering::Acquire));
-        mark("submits");
-        for _ in 0..SUBMITS {
-            handle.submit(|_| ()).unwrap();
-            handle.submit_internal(|_| ()).unwrap();
-            handle.queue_microtask(|_| ()).unwrap();
-        }
-        mark("end");
-        release.store(true, Ordering::Release);
-        wait_until(|| handle.pending() == 0);
-    }
+    submit_while_awake(&handle, 5);
     handle.close();
     thread.join().unwrap();
 }

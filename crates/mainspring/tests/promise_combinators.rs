@@ -11,8 +11,18 @@ use std::thread;
 
 use common::timers::Random;
 use common::{SharedLog, Tracker, panic_of};
-use mainspring::{AggregateError, Error, LocalPromise, Promise, PromiseState};
+use mainspring::{AggregateError, Error, EventLoop, LocalPromise, Promise, PromiseState};
 use promising::{Bench, Counted, Oops, PATIENCE, describe};
+
+/// A value that panics when it is dropped.
+#[derive(Clone)]
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
 
 flavours! {
     // spec: PR-3
@@ -75,6 +85,22 @@ flavours! {
             let expected: Vec<_> = (0..count).collect();
             outcome.assert(&format!("ok {expected:?}"));
         }
+    }
+
+    // spec: PR-3
+    #[test]
+    fn a_value_that_was_gathered_and_panics_when_dropped_does_not_disturb_the_end_of_the_loop() {
+        let event_loop = EventLoop::new().unwrap();
+        let cx = event_loop.cx();
+        let (one, resolver) = P::with_resolvers(&at(cx));
+        let (two, _pending) = P::with_resolvers(&at(cx));
+        let all = P::all(&at(cx), [two, one]);
+        resolver.resolve(Bomb);
+        drop(resolver);
+        event_loop.run_until_idle().unwrap();
+        assert_eq!(all.state(), PromiseState::Pending);
+        drop(event_loop);
+        assert_eq!(all.state(), PromiseState::Rejected);
     }
 
     // spec: PR-3, F-29

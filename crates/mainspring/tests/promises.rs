@@ -178,7 +178,7 @@ flavours! {
         let told = breaches.clone();
         let bench = Bench::with(|builder| {
             builder.microtask_budget(10).on_diagnostic(move |_, diagnostic| {
-                if let Diagnostic::MicrotaskBudget { pending } = diagnostic {
+                if let Diagnostic::MicrotaskBudget { pending, .. } = diagnostic {
                     told.push(pending);
                 }
             })

@@ -1,6 +1,8 @@
 //! Defects that were there once, and must not come back.
 
 mod common;
+#[path = "common/logs.rs"]
+mod logs;
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,6 +43,7 @@ impl Drop for PanicsWhenDropped {
 
 // spec: FA-1, FA-2, SD-6
 fn a_subscriber_that_panics_about_a_destructor_that_panics_does_no_harm(variant: Variant) {
+    logs::prepare();
     tracing::subscriber::with_default(Panicking, || {
         let event_loop = variant.build();
         event_loop.turn(Duration::ZERO).unwrap();
@@ -65,6 +68,7 @@ fn a_subscriber_that_panics_about_a_destructor_that_panics_does_no_harm(variant:
 
 // spec: FA-1
 fn a_subscriber_that_panics_does_not_end_the_loop(variant: Variant) {
+    logs::prepare();
     tracing::subscriber::with_default(Panicking, || {
         let event_loop = variant.build();
         event_loop.cx().submit(|_| panic!("expected by the test")).unwrap();

@@ -3,18 +3,17 @@
 mod common;
 
 use std::cell::Cell;
-use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, Barrier, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::streams::{Stream, number, pair};
 use common::{SharedLog, Variant, must_return, wait_until_sleeping};
 use mainspring::{
-    Audit, Builder, Cx, Error, EventLoop, FaultKind, Handle, Interest, LoopState, PanicPolicy,
-    Phase, Profile, Queue, Shutdown, ShutdownStage, audit,
+    Audit, Builder, Cx, Error, EventLoop, FastPathMode, FaultKind, Handle, Interest, LoopState,
+    PanicPolicy, Phase, Profile, Queue, Shutdown, ShutdownStage, Watch, audit,
 };
 
 suite! {
@@ -27,6 +26,7 @@ suite! {
     many_who_shut_down_at_once_begin_each_stage_once,
     after_a_panic_a_shutdown_begins_to_drain_anew,
     a_call_that_fails_is_told_with_operation_phase_and_cause,
+    each_call_that_can_fail_is_told_once_if_it_does,
     a_panic_is_told_with_all_that_is_known,
     a_panic_of_a_hook_is_nobodys_business,
     a_hook_may_use_the_loop,
@@ -174,7 +174,7 @@ fn the_stages_of_a_shutdown_are_serial(variant: Variant) {
     event_loop.cx().submit(move |_| counted.set(counted.get() + 1)).unwrap();
     event_loop.run().unwrap();
     assert_eq!(ran.get(), 1);
-    assert_eq!(log.take(), serial(&ShutdownStage::ALL));
+    assert_eq!(log.take(), serial(ShutdownStage::ALL));
     drop(event_loop);
     assert_eq!(log.take(), [], "there is one end");
 }
@@ -219,7 +219,7 @@ fn many_who_shut_down_at_once_begin_each_stage_once(variant: Variant) {
             thread::yield_now();
             stages.extend(log.take());
         }
-        assert_eq!(stages, serial(&ShutdownStage::ALL));
+        assert_eq!(stages, serial(ShutdownStage::ALL));
     }
 }
 
@@ -287,6 +287,56 @@ fn a_call_that_fails_is_told_with_operation_phase_and_cause(variant: Variant) {
     );
     assert_eq!(told[3].3, full, "the cause is what the caller is told");
     assert!(told.iter().all(|(.., cause)| !cause.is_empty()));
+}
+
+// spec: SF-7
+fn each_call_that_can_fail_is_told_once_if_it_does(variant: Variant) {
+    let (event_loop, log) = faulty(variant.builder());
+    let (cx, handle) = (event_loop.cx(), event_loop.handle());
+    let (source, other) = pair().unwrap();
+    let other = Rc::new(other);
+    let watch = || Watch::new().read(|_, _: &Stream| ());
+    let timer = cx.set_timeout(Duration::ZERO, |_| ()).unwrap();
+    let immediate = cx.set_immediate(|_| ());
+    assert!(cx.clear_timeout(timer) && cx.clear_immediate(immediate));
+    let watcher = cx.watch(source, watch()).unwrap();
+    assert!(log.take().is_empty());
+
+    let _ = handle.set_fast_path(FastPathMode::Forced).unwrap_err();
+    assert!(watcher.unwatch());
+    let _ = watcher.modify(Interest::READ).unwrap_err();
+    let _ = watcher.reference(false).unwrap_err();
+    let _ = cx.modify_fd(12_345, Interest::READ).unwrap_err();
+    let _ = cx.reference_fd(12_345, false).unwrap_err();
+    let _ = handle.reference_fd(12_345, false).unwrap_err();
+    let _ = cx.reset_timeout(timer, Duration::ZERO).unwrap_err();
+    let _ = cx.reference_timer(timer, false).unwrap_err();
+    let _ = handle.reference_timer(timer, false).unwrap_err();
+    let far = handle.clone();
+    thread::spawn(move || far.reference_timer(timer, false).unwrap_err()).join().unwrap();
+    let _ = cx.reference_immediate(immediate, false).unwrap_err();
+    handle.set_fast_path(FastPathMode::Forced).unwrap();
+    let _ = cx.watch_weak(&other, watch()).unwrap_err();
+    let _ = cx.watch(Rc::into_inner(other).unwrap(), watch()).unwrap_err();
+    let told: Vec<_> = log.take().into_iter().map(|(_, operation, ..)| operation).collect();
+    assert_eq!(
+        told,
+        [
+            "set_fast_path",
+            "modify",
+            "reference",
+            "modify_fd",
+            "reference_fd",
+            "reference_fd",
+            "reset_timeout",
+            "reference_timer",
+            "reference_timer",
+            "reference_timer",
+            "reference_immediate",
+            "watch_weak",
+            "watch",
+        ]
+    );
 }
 
 // spec: SF-7, FA-1
@@ -465,18 +515,18 @@ fn no_lock_is_held_while_a_callback_runs(variant: Variant) {
 // spec: R13, M1-3.1
 fn a_descriptors_callback_may_change_the_table(variant: Variant) {
     let event_loop = safe(variant).build().unwrap();
-    let (one, first) = UnixStream::pair().unwrap();
-    let (other, second) = UnixStream::pair().unwrap();
-    let fds = [one.as_raw_fd(), other.as_raw_fd()];
+    let (one, first) = pair().unwrap();
+    let (other, second) = pair().unwrap();
+    let fds = [number(&one), number(&other)];
     let calls = Rc::new(Cell::new(0));
     for source in [one, other] {
         let calls = Rc::clone(&calls);
-        let remove_both = move |cx: &Cx, _: &UnixStream, _| {
+        let remove_both = move |cx: &Cx, _: &Stream, _| {
             calls.set(calls.get() + 1);
             for fd in fds {
                 cx.unregister_fd(fd).unwrap();
             }
-            let (again, _) = UnixStream::pair().unwrap();
+            let (again, _) = pair().unwrap();
             cx.register_fd(again, Interest::READ, |cx, _, _| cx.shutdown()).unwrap();
         };
         event_loop.cx().register_fd(source, Interest::READ, remove_both).unwrap();

@@ -1286,8 +1286,16 @@ fn a_thousand_cycles_leave_no_descriptor_behind(variant: Variant) {
     // Descriptors are numbered from the lowest free one: a leak would run into the limit, or show
     // in the number of the next one, whatever the tests beside this one open and close.
     let next = || {
-        use std::os::fd::AsRawFd;
-        std::fs::File::open("/dev/null").unwrap().as_raw_fd()
+        let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::fd::AsRawFd::as_raw_fd(&file).cast_unsigned() as usize
+        }
+        #[cfg(windows)]
+        {
+            // Handles are multiples of four.
+            std::os::windows::io::AsRawHandle::as_raw_handle(&file) as usize / 4
+        }
     };
     for i in 0..1_000 {
         let event_loop = variant.build();

@@ -2,6 +2,8 @@
 #![cfg(all(feature = "spans", target_os = "linux", not(loom)))]
 
 mod common;
+#[path = "common/logs.rs"]
+mod logs;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -61,6 +63,7 @@ impl Observer {
     }
 
     fn watch<R>(&self, f: impl FnOnce() -> R) -> R {
+        logs::prepare();
         tracing::subscriber::with_default(self.clone(), f)
     }
 }

@@ -213,7 +213,7 @@ fn floods(variant: Variant, mark: Option<usize>, tasks: usize) -> Vec<usize> {
     let floods = Log::new();
     let told = floods.clone();
     let mut builder = variant.builder().on_diagnostic(move |_, diagnostic| match diagnostic {
-        Diagnostic::InternalFlood { ran } => told.push(ran),
+        Diagnostic::InternalFlood { ran, .. } => told.push(ran),
         _ => told.push(usize::MAX),
     });
     if let Some(mark) = mark {

@@ -23,7 +23,7 @@ fn random(state: &mut u64) -> u64 {
 }
 
 /// A callback that captures three words.
-fn three_words(word: u64) -> impl FnOnce(&Cx) + 'static {
+fn three_words(word: usize) -> impl FnOnce(&Cx) + 'static {
     let words = [word; 3];
     move |_| assert_eq!(words[0], words[2])
 }
@@ -92,7 +92,7 @@ fn a_loop_that_ends_with_timers_gives_all_memory_back_although_a_handle_is_left(
         let (clock, event_loop) = virtual_loop();
         let handle = event_loop.handle();
         for i in 0..100_000 {
-            event_loop.cx().set_timeout(Duration::from_secs(i), three_words(i)).unwrap();
+            event_loop.cx().set_timeout(Duration::from_secs(i), three_words(i as usize)).unwrap();
         }
         handle.close();
         assert!(event_loop.turn(Duration::ZERO).is_err(), "terminated");
@@ -107,9 +107,9 @@ fn in_the_steady_state_timers_allocate_nothing() {
     counted(|| {
         let (_, event_loop) = virtual_loop();
         let cx = event_loop.cx();
-        let ran = Rc::new(Cell::new(0_u64));
-        let five_words = |ran: &Rc<Cell<u64>>| {
-            let (ran, words) = (Rc::clone(ran), [1_u64; 4]);
+        let ran = Rc::new(Cell::new(0));
+        let five_words = |ran: &Rc<Cell<usize>>| {
+            let (ran, words) = (Rc::clone(ran), [1_usize; 4]);
             move |_: &Cx| ran.set(ran.get() + words[3])
         };
         let calls = Rc::clone(&ran);
@@ -152,7 +152,7 @@ fn setting_and_clearing_for_ever_in_one_callback_does_not_grow() {
         for i in 0..MANY as u64 {
             // Near, far, and further away.
             let delay = Duration::from_nanos(1 << (i % 50));
-            let id = event_loop.cx().set_timeout(delay, three_words(i)).unwrap();
+            let id = event_loop.cx().set_timeout(delay, three_words(i as usize)).unwrap();
             assert!(event_loop.cx().clear_timeout(id));
         }
         assert!(bytes() - before < LEFT, "{} bytes more", bytes() - before);

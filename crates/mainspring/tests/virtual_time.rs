@@ -708,8 +708,8 @@ impl Model {
         let (id, deadline, kind) = match self.below(10) {
             0..4 => (cx.set_timeout(delay, callback).unwrap(), now + delay, Repeat::Never),
             4 | 5 => {
-                // As often in the past as not.
-                let at = now + delay - self.delay();
+                // As often in the past as not. Some systems have no time before they started.
+                let at = (now + delay).checked_sub(self.delay()).unwrap_or(now);
                 (cx.set_timeout_at(at, callback).unwrap(), at, Repeat::Never)
             }
             6 => {

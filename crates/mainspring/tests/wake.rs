@@ -4,13 +4,13 @@ mod common;
 
 use std::cell::Cell;
 use std::io::{ErrorKind, Read};
-use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use common::streams::{Stream, pair};
 use common::{Kind, Tracker, Variant, must_return, wait_until, wait_until_sleeping};
 use mainspring::{Cx, Deadline, Error, FastPathMode, Handle, LoopState, Shutdown};
 
@@ -467,11 +467,11 @@ fn changing_the_mode_of_a_terminated_loop_is_refused(variant: Variant) {
 }
 
 /// Connected sockets in such number that they have every descriptor that was free before.
-struct Strangers(Vec<UnixStream>);
+struct Strangers(Vec<Stream>);
 
 impl Strangers {
     fn new() -> Self {
-        let pairs = (0..40).map(|_| UnixStream::pair().unwrap());
+        let pairs = (0..40).map(|_| pair().unwrap());
         let all: Vec<_> = pairs.flat_map(|(a, b)| [a, b]).collect();
         all.iter().for_each(|socket| socket.set_nonblocking(true).unwrap());
         Self(all)

@@ -36,6 +36,8 @@ struct World {
     owned: RefCell<Vec<Watcher<UnixStream>>>,
     weak: RefCell<Vec<Watcher<Weak<UnixStream>>>>,
     fds: RefCell<Vec<RawFd>>,
+    /// Also of those that are not in the list any more.
+    highest: Cell<RawFd>,
 }
 
 impl World {
@@ -79,7 +81,9 @@ impl World {
         ours.set_nonblocking(true).unwrap();
         theirs.set_nonblocking(true).unwrap();
         self.peers.borrow_mut().push(theirs);
-        self.fds.borrow_mut().push(ours.as_raw_fd());
+        let fd = ours.as_raw_fd();
+        self.highest.set(self.highest.get().max(fd));
+        self.fds.borrow_mut().push(fd);
         ours
     }
 
@@ -218,8 +222,7 @@ fn run_program(variant: Variant, seed: u64) -> u64 {
         world.prune();
     }
     // When everything is taken away, the loop has nothing to wait for, and does not look for it long.
-    let fds = world.fds.take().into_iter().max().unwrap_or(0) + 64;
-    for fd in 0..fds {
+    for fd in 0..=world.highest.get() {
         event_loop.cx().unwatch(fd);
     }
     world.owned.take();

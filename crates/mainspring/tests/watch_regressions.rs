@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "common/logs.rs"]
+mod logs;
 #[path = "common/watch.rs"]
 mod watching;
 
@@ -181,6 +183,7 @@ fn a_phantom_that_cannot_be_silenced_is_not_complained_about_in_every_tick(varia
     let none = Rlimit { current: Some(0), ..limit };
     let restore = OnDrop(move || setrlimit(Resource::Nofile, limit).unwrap());
     setrlimit(Resource::Nofile, none).unwrap();
+    logs::prepare();
     tracing::subscriber::with_default(Counter(Arc::clone(&logged)), || {
         for _ in 0..200 {
             tick(&inhabited.event_loop);

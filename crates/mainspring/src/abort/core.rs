@@ -28,7 +28,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64 as Counter, Ordering as CounterOrdering};
 use std::sync::{Arc, Weak};
 
-use crate::fault::{drop_isolated, log_isolated};
+use crate::fault::{discard, drop_isolated, log_isolated};
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering, lock};
 use crate::volley::Volley;
 use crate::{Handle, Rejection, TimerId};
@@ -237,8 +237,7 @@ impl Core {
         let next_algorithm = || lock(&self.body).waiting.algorithms.pop_first();
         while let Some((_, algorithm)) = next_algorithm() {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| algorithm(reason))) {
-                // The payload's own destructor might panic, too.
-                mem::forget(payload);
+                discard(payload);
                 log_isolated(|| tracing::error!("an algorithm of an abort signal panicked"));
             }
         }

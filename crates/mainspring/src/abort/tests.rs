@@ -170,11 +170,12 @@ fn an_algorithm_that_panics_does_not_get_far() {
         let ran = Arc::clone(&ran);
         controller.signal().add_algorithm(move |_| {
             ran.fetch_add(1, Ordering::SeqCst);
-            panic!("expected");
+            std::panic::resume_unwind(Box::new(ran));
         });
     }
     controller.abort();
     assert_eq!(ran.load(Ordering::SeqCst), 3);
+    assert_eq!(Arc::strong_count(&ran), 1, "what they panicked with is dropped");
 }
 
 // spec: JS-1, PF-3

@@ -68,6 +68,7 @@ impl fmt::Debug for Listener {
 /// # Ok::<(), mainspring::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct ListenerOptions {
     pub(super) capture: bool,
     pub(super) once: bool,
@@ -81,7 +82,6 @@ impl ListenerOptions {
     /// ```
     /// let options = mainspring::ListenerOptions::new();
     /// ```
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -91,7 +91,6 @@ impl ListenerOptions {
     /// ```
     /// let options = mainspring::ListenerOptions::new().capture(true);
     /// ```
-    #[must_use]
     pub fn capture(mut self, capture: bool) -> Self {
         self.capture = capture;
         self
@@ -102,7 +101,6 @@ impl ListenerOptions {
     /// ```
     /// let options = mainspring::ListenerOptions::new().once(true);
     /// ```
-    #[must_use]
     pub fn once(mut self, once: bool) -> Self {
         self.once = once;
         self
@@ -113,7 +111,6 @@ impl ListenerOptions {
     /// ```
     /// let options = mainspring::ListenerOptions::new().passive(true);
     /// ```
-    #[must_use]
     pub fn passive(mut self, passive: bool) -> Self {
         self.passive = passive;
         self
@@ -128,7 +125,6 @@ impl ListenerOptions {
     /// let controller = AbortController::new();
     /// let options = ListenerOptions::new().signal(&controller.signal());
     /// ```
-    #[must_use]
     pub fn signal(mut self, signal: &AbortSignal) -> Self {
         self.signal = Some(signal.clone());
         self

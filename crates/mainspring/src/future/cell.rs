@@ -38,7 +38,7 @@ use crate::fault::{as_text, drop_isolated, log_isolated};
 use crate::place::{Origin, Place};
 use crate::promise::Panicked;
 use crate::shared::Shared;
-use crate::sync::{AtomicBool, AtomicUsize, Ordering, UnsafeCell, fence};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering, UnsafeCell, acquire};
 
 pub(super) const QUEUED: u8 = 1;
 pub(super) const RUNNING: u8 = 1 << 1;
@@ -205,7 +205,7 @@ impl TaskPtr {
         let header = unsafe { self.header() };
         // Release, and Acquire for the last one: what the others did to the cell comes before its end.
         if header.refs.fetch_sub(1, Ordering::Release) == 1 {
-            fence(Ordering::Acquire);
+            acquire!(header.refs);
             let free = header.acts.free;
             // SAFETY: it was the last reference (rule 3).
             unsafe { free(self) };

@@ -179,10 +179,10 @@ impl<T> JoinHandle<T> {
     /// event_loop.run_until_idle()?; // does not wait for it
     /// # Ok::<(), mainspring::Error>(())
     /// ```
-    pub fn reference(&self, is_referenced: bool) {
+    pub fn reference(&self, referenced: bool) {
         let header = self.header();
         if !header.has(DONE) {
-            self.cx.0.futures.reference(header, is_referenced);
+            self.cx.0.futures.reference(header, referenced);
         }
     }
 

@@ -17,7 +17,7 @@ mod yield_now;
 pub use self::abort::{AbortHandle, AbortOnDrop};
 pub(crate) use self::coop::Coop;
 pub(crate) use self::futures::Futures;
-#[cfg(all(unix, not(loom)))]
+#[cfg(not(loom))]
 pub(crate) use self::futures::wake_isolated;
 pub use self::join::{JoinError, JoinHandle};
 pub use self::yield_now::YieldNow;

@@ -46,6 +46,7 @@ const GRACE: Duration = Duration::from_millis(100);
 /// [`shutdown`](Self::shutdown) aborts the group's [signal](Self::signal), and waits until each loop has nothing
 /// left to do. Dropping the group closes the loops at once, and waits for the callbacks that are running: what
 /// is queued or waits is dropped.
+#[must_use = "the loops end when it is dropped"]
 pub struct LoopGroup {
     members: Vec<Member>,
     next: AtomicUsize,

@@ -88,6 +88,7 @@ impl EventLoop {
 /// ```
 ///
 /// A host that cannot wait for a descriptor is [called](Self::on_ready) instead.
+#[must_use = "the loop ends when it is dropped"]
 pub struct Guest {
     // First, so that the loop ends before what it wakes is closed.
     event_loop: EventLoop,

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use crate::Error;
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{Condvar, Mutex, lock, wait};
 
 /// What the thread is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Bell {
     fn is_to_listen(&self) -> bool {
         let mut order = lock(&self.order);
         while *order == Order::Rest {
-            order = self.changed.wait(order).unwrap_or_else(|e| e.into_inner());
+            order = wait(&self.changed, order);
         }
         *order == Order::Listen
     }

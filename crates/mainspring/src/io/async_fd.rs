@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -16,6 +15,7 @@ use super::ready::{Direction, Ready, Registered, Ticket};
 use super::register::RegisterError;
 use super::registry::Existing;
 use super::slot::{Entry, Hears, Token, Word};
+use crate::sys::{AsFd, HAS_EDGES, RawFd, as_fd, number};
 use crate::{Cx, Error};
 
 /// A descriptor that can be waited for by futures: a socket, a pipe, a terminal, a device.
@@ -78,7 +78,8 @@ impl Registration {
     fn new(cx: &Cx, fd: RawFd) -> Result<Self, Error> {
         let ready = Rc::new(Ready::new());
         let hears = Hears { directions: Interest::BOTH, error: false, is_strict: true };
-        let word = Word::new(Interest::READ.edge_triggered(), hears, false).with_read_end();
+        let interest = if HAS_EDGES { Interest::READ.edge_triggered() } else { Interest::NONE };
+        let word = Word::new(interest, hears, false).with_read_end();
         let entry = Entry { fd, dispatch: Rc::new(Registered(Rc::clone(&ready))) };
         match cx.0.shared.register(word, Existing::Refuse, entry) {
             Ok(token) => Ok(Self { cx: cx.clone(), fd, token, is_armed: Cell::new(false), ready }),
@@ -96,17 +97,30 @@ impl Registration {
     /// Asks the system for what is waited for, if it was not asked before.
     #[inline]
     fn arm(&self, direction: Direction) -> io::Result<()> {
+        if !HAS_EDGES {
+            // What pauses is ready all the time, and woken by the timer.
+            let rests = |direction| direction == Direction::Read && self.ready.is_paused.get();
+            let asked = |direction, interest| {
+                let is_asked = !rests(direction) && !self.ready.is_ready(direction);
+                if is_asked { interest } else { Interest::NONE }
+            };
+            let read = asked(Direction::Read, Interest::READ);
+            return self.ask((read | asked(Direction::Write, Interest::WRITE)).one_shot());
+        }
         if direction == Direction::Read || self.is_armed.get() { Ok(()) } else { self.arm_write() }
     }
 
     #[cold]
     fn arm_write(&self) -> io::Result<()> {
-        let both = Interest::BOTH.edge_triggered();
-        match self.cx.0.shared.modify(self.fd, Some(self.token), both) {
-            Ok(()) => {
-                self.is_armed.set(true);
-                Ok(())
-            }
+        self.ask(Interest::BOTH.edge_triggered())?;
+        self.is_armed.set(true);
+        Ok(())
+    }
+
+    /// Asks the system for that.
+    fn ask(&self, interest: Interest) -> io::Result<()> {
+        match self.cx.0.shared.modify(self.fd, Some(self.token), interest) {
+            Ok(()) => Ok(()),
             Err(Error::Io(error)) => Err(error),
             Err(_) => Err(self.loss()),
         }
@@ -189,7 +203,7 @@ impl<S: AsFd + 'static> AsyncFd<S> {
 
     /// Like [`new`](Self::new), for a source that is non-blocking already.
     pub(crate) fn new_nonblocking(cx: &Cx, source: S) -> Result<Self, RegisterError<S, ()>> {
-        match Registration::new(cx, source.as_fd().as_raw_fd()) {
+        match Registration::new(cx, number(&source)) {
             Ok(registration) => Ok(Self { registration, source }),
             Err(error) => Err(RegisterError::new(error, source, ())),
         }
@@ -408,11 +422,11 @@ impl<S: AsFd + 'static> AsyncFd<S> {
         }
     }
 
-    /// Waits for an event, or a while, before anything is tried again in this direction: for an operation that
-    /// failed although the source is ready.
-    pub(crate) fn pause(&self, direction: Direction, length: Duration) {
+    /// Waits for a new edge, or a while, before anything is read again: for an operation that failed although the
+    /// source is ready.
+    pub(crate) fn pause_reading(&self, length: Duration) {
         let Registration { cx, ready, .. } = &self.registration;
-        ready.clear(direction);
+        ready.clear(Direction::Read);
         if ready.is_paused.replace(true) {
             return;
         }
@@ -420,7 +434,7 @@ impl<S: AsFd + 'static> AsyncFd<S> {
         let timer = cx.set_timeout(length, move |_| {
             if let Some(ready) = paused.upgrade() {
                 ready.is_paused.set(false);
-                ready.nudge(direction);
+                ready.nudge(Direction::Read);
             }
         });
         // If there is no timer, the loop is at its end, which wakes, too.
@@ -478,11 +492,7 @@ fn look(source: &impl AsFd, direction: Direction) -> io::Result<()> {
     }
 }
 
-impl<S: AsFd + 'static> AsFd for AsyncFd<S> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.source.as_fd()
-    }
-}
+as_fd!((<S: AsFd + 'static>) AsyncFd<S>, this => &this.source);
 
 impl<S: AsFd + fmt::Debug + 'static> fmt::Debug for AsyncFd<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

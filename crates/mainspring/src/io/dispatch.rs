@@ -6,7 +6,6 @@
 //! may have removed or changed it, or anything else.
 
 use std::cell::{Cell, RefCell};
-use std::os::fd::{BorrowedFd, RawFd};
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use super::readiness::{Readiness, Step, Steps};
 use super::slot::{Call, Dispatch, Page, Token, Word, find};
 use crate::fault::{drop_isolated, log_isolated};
 use crate::shared::Shared;
-use crate::sys::{self, Event, Events, Flags, Poller};
+use crate::sys::{self, BorrowedFd, Event, Events, Flags, Poller, RawFd};
 use crate::task::Run;
 use crate::{Cx, Error};
 
@@ -266,6 +265,14 @@ impl Watchers {
     /// before, and will go on.
     #[inline]
     pub(crate) fn finish_batch(&self, shared: &Shared) {
+        if shared.io.has_left() || self.stale.get() > 0 {
+            self.clean_up(shared);
+        }
+    }
+
+    /// Kept apart, so that the way past it is short.
+    #[inline(never)]
+    fn clean_up(&self, shared: &Shared) {
         if shared.io.has_left() {
             shared.take_left().into_iter().for_each(drop_isolated);
         }

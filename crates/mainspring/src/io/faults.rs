@@ -15,6 +15,11 @@ use crate::{Error, EventLoop, FastPathMode, Interest, LoopState, Watch};
 
 const ERRORS: [Errno; 5] = [Errno::INTR, Errno::AGAIN, Errno::MFILE, Errno::NOMEM, Errno::BADF];
 
+/// How many calls the program makes at least. A turn whose time is up before it waits, on a machine that is busy, arms no
+/// timer, and one that is woken by the timer of an earlier turn waits once more: so how many there are beyond these is
+/// different each time.
+const LEAST: usize = 20;
+
 fn open_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
@@ -169,7 +174,7 @@ fn a_system_call_that_fails_is_made_again_or_ends_in_a_clean_error_and_leaks_not
     let report = Rc::default();
     program(&report);
     let calls = faults::made() - made;
-    assert!(calls > 20, "{calls}");
+    assert!(calls >= LEAST, "{calls}");
     assert_eq!(*report.borrow().read.borrow(), [2, 4]);
     assert_eq!((report.borrow().refused, report.borrow().fatal.get()), (0, 0));
     assert_eq!(open_descriptors(), before);
@@ -179,10 +184,14 @@ fn a_system_call_that_fails_is_made_again_or_ends_in_a_clean_error_and_leaks_not
             faults::inject_at(position, error);
             let report = Rc::default();
             program(&report);
-            assert_eq!(faults::clear(), 0, "call {position} was not made");
+            let is_made = faults::clear() == 0;
+            assert!(is_made || position >= LEAST, "call {position} was not made");
             assert_eq!(open_descriptors(), before, "{error:?} at call {position}");
             let report = report.borrow();
             let read = *report.read.borrow();
+            if !is_made {
+                assert_eq!((report.refused, report.fatal.get()), (0, 0), "nothing failed");
+            }
             if error == Errno::INTR {
                 assert_eq!(report.refused, 0, "interruptions are nobody's business: {position}");
             }

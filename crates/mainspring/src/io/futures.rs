@@ -1,7 +1,6 @@
 //! The traits of `futures-io`, for any source that the standard library can read or write.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -9,6 +8,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 use super::async_fd::AsyncFd;
 use super::ready::Direction;
+use crate::sys::AsFd;
 
 impl<S: AsFd + 'static> AsyncRead for &AsyncFd<S>
 where

@@ -27,18 +27,18 @@
 //!   [build its poller anew](crate::shared::Shared::rebuild_poller). What is edge-triggered and ready is
 //!   reported once more by that.
 
-#[cfg(all(unix, not(loom)))]
+#[cfg(not(loom))]
 mod async_fd;
 mod dispatch;
 #[cfg(all(test, not(loom), target_os = "linux"))]
 mod faults;
-#[cfg(all(unix, feature = "futures-io", not(loom)))]
+#[cfg(all(feature = "futures-io", not(loom)))]
 mod futures;
 mod interest;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, unix, not(loom)))]
 mod races;
 mod readiness;
-#[cfg(all(unix, not(loom)))]
+#[cfg(not(loom))]
 mod ready;
 mod register;
 mod registry;
@@ -47,12 +47,12 @@ mod table;
 mod watch;
 mod watcher;
 
-#[cfg(all(unix, not(loom)))]
+#[cfg(not(loom))]
 pub use self::async_fd::AsyncFd;
 pub(crate) use self::dispatch::Watchers;
 pub use self::interest::Interest;
 pub use self::readiness::Readiness;
-#[cfg(all(unix, not(loom)))]
+#[cfg(not(loom))]
 pub(crate) use self::ready::Direction;
 pub use self::register::RegisterError;
 pub(crate) use self::registry::Io;

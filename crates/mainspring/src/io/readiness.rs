@@ -99,7 +99,7 @@ impl Readiness {
 
     /// A read that returned less than it could does not mean that there is no more. Known only to those who
     /// asked for it.
-    #[cfg(all(unix, not(loom)))]
+    #[cfg(not(loom))]
     pub(crate) fn is_read_end(self) -> bool {
         self.is_read_end
     }

@@ -20,17 +20,20 @@
 //! 3. A stream was written to, and less was taken than was offered. So it was full.
 //!
 //! Events that were harvested before the answer and are delivered after it set a flag wrongly, as above.
+//!
+//! Where the system has [no edges](crate::sys::HAS_EDGES), the registration is one-shot, and whoever begins to wait arms
+//! it for all that is not known to be ready, and does not pause. An event disarms it for both directions, so it sets
+//! both flags: who still has to wait finds out by trying, and arms it again.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::Waker;
 
 use super::slot::{Call, Dispatch};
 use crate::Cx;
 use crate::future::wake_isolated;
-use crate::sys::TELLS_READ_END;
+use crate::sys::{HAS_EDGES, RawFd, TELLS_READ_END};
 
 /// What to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +64,7 @@ impl Direction {
 pub(super) struct Ready {
     flags: Cell<u8>,
     tickets: Cell<u64>,
-    /// Whether a pause is under way.
+    /// Whether reading pauses, until a timer.
     pub(super) is_paused: Cell<bool>,
     readers: RefCell<Waiters>,
     writers: RefCell<Waiters>,
@@ -252,10 +255,10 @@ impl Dispatch for Registered {
         if is_over || readiness.is_read_end() {
             self.0.set(SEEN_END);
         }
-        if readiness.is_readable() || is_over {
+        if readiness.is_readable() || is_over || !HAS_EDGES {
             self.0.nudge(Direction::Read);
         }
-        if readiness.is_writable() || is_over {
+        if readiness.is_writable() || is_over || !HAS_EDGES {
             self.0.nudge(Direction::Write);
         }
     }

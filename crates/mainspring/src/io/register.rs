@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -13,6 +12,7 @@ use super::registry::Existing;
 use super::slot::{Call, Dispatch, Entry, Hears, Word};
 use crate::place::Place;
 use crate::shared::Shared;
+use crate::sys::{AsFd, RawFd, number};
 use crate::{Cx, Error, Handle};
 
 /// A descriptor that was not registered, with the reason and everything that was given.
@@ -98,7 +98,7 @@ where
     F: FnMut(&Cx, &S, Readiness) + 'static,
 {
     fn is_current(&self, fd: RawFd) -> bool {
-        self.source.as_fd().as_raw_fd() == fd
+        number(&self.source) == fd
     }
 
     fn call(&self, cx: &Cx, call: Call) {
@@ -136,14 +136,28 @@ impl Shared {
     {
         let hears = Hears { directions: Interest::BOTH, error: false, is_strict: true };
         let dispatch = Rc::new(Registered { source, callback: RefCell::new(callback), place });
-        let entry = Entry { fd: dispatch.source.as_fd().as_raw_fd(), dispatch };
+        let entry = Entry { fd: number(&dispatch.source), dispatch };
         let word = Word::new(interest, hears, true);
         let registered = self.register(word, Existing::Refuse, entry).map(drop);
         let registered = registered.map_err(|(error, entry)| {
             let Registered { source, callback, .. } = recover::<Registered<S, F>>(entry);
             RegisterError::new(error, source, callback.into_inner())
         });
-        self.told("register_fd", registered)
+        self.report_failure("register_fd", registered)
+    }
+
+    fn modify_fd(&self, fd: RawFd, interest: Interest) -> Result<(), Error> {
+        self.report_failure("modify_fd", self.modify(fd, None, interest))
+    }
+
+    fn unregister_fd(&self, fd: RawFd) -> Result<(), Error> {
+        let ended = self.report_failure("unregister_fd", self.unregister(fd))?;
+        self.dispose(ended);
+        Ok(())
+    }
+
+    fn reference_fd(&self, fd: RawFd, referenced: bool) -> Result<(), Error> {
+        self.report_failure("reference_fd", self.reference(fd, None, referenced))
     }
 }
 
@@ -223,7 +237,7 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn modify_fd(&self, fd: RawFd, interest: Interest) -> Result<(), Error> {
-        self.0.told("modify_fd", self.0.modify(fd, None, interest))
+        self.0.modify_fd(fd, interest)
     }
 
     /// Removes a descriptor. An event that comes after this returns reaches nobody; a callback for one that
@@ -251,9 +265,7 @@ impl Handle {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn unregister_fd(&self, fd: RawFd) -> Result<(), Error> {
-        let ended = self.0.told("unregister_fd", self.0.unregister(fd))?;
-        self.0.dispose(ended);
-        Ok(())
+        self.0.unregister_fd(fd)
     }
 
     /// Whether a descriptor keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning, which
@@ -277,8 +289,8 @@ impl Handle {
     /// event_loop.run_until_idle()?; // returns
     /// # Ok::<(), mainspring::Error>(())
     /// ```
-    pub fn reference_fd(&self, fd: RawFd, is_referenced: bool) -> Result<(), Error> {
-        self.0.reference(fd, None, is_referenced)
+    pub fn reference_fd(&self, fd: RawFd, referenced: bool) -> Result<(), Error> {
+        self.0.reference_fd(fd, referenced)
     }
 }
 
@@ -329,8 +341,7 @@ impl Cx {
     /// # Ok(()) }
     /// ```
     pub fn modify_fd(&self, fd: RawFd, interest: Interest) -> Result<(), Error> {
-        let shared = &self.0.shared;
-        shared.told("modify_fd", shared.modify(fd, None, interest))
+        self.0.shared.modify_fd(fd, interest)
     }
 
     /// See [`Handle::unregister_fd`]. The callback and the source are dropped at once, unless the callback
@@ -347,10 +358,7 @@ impl Cx {
     /// # Ok(()) }
     /// ```
     pub fn unregister_fd(&self, fd: RawFd) -> Result<(), Error> {
-        let shared = &self.0.shared;
-        let ended = shared.told("unregister_fd", shared.unregister(fd))?;
-        shared.dispose(ended);
-        Ok(())
+        self.0.shared.unregister_fd(fd)
     }
 
     /// See [`Handle::reference_fd`].
@@ -365,7 +373,7 @@ impl Cx {
     /// cx.reference_fd(fd, false)?;
     /// # Ok(()) }
     /// ```
-    pub fn reference_fd(&self, fd: RawFd, is_referenced: bool) -> Result<(), Error> {
-        self.0.shared.reference(fd, None, is_referenced)
+    pub fn reference_fd(&self, fd: RawFd, referenced: bool) -> Result<(), Error> {
+        self.0.shared.reference_fd(fd, referenced)
     }
 }

@@ -4,7 +4,6 @@
 //! waits for the loop: the lock is not held while that waits or runs a callback.
 
 use std::io;
-use std::os::fd::{BorrowedFd, RawFd};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use super::table::Table;
 use crate::fault::drop_isolated;
 use crate::shared::Shared;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
-use crate::sys::Poller;
+use crate::sys::{BorrowedFd, Poller, RawFd};
 use crate::{Error, FastPathMode, Interest};
 
 /// A descriptor, what it is watched for, and where it was registered.
@@ -287,9 +286,9 @@ impl Shared {
         &self,
         fd: RawFd,
         token: Option<Token>,
-        is_referenced: bool,
+        referenced: bool,
     ) -> Result<(), Error> {
-        self.change(fd, token, |word| word.with_referenced(is_referenced), false)
+        self.change(fd, token, |word| word.with_referenced(referenced), false)
     }
 
     /// Changes the word of a registration: that with the token, or else that of the descriptor.
@@ -419,7 +418,7 @@ impl Shared {
 
     /// The descriptors that keep the loop alive, so many at the most, with their interests and where they were registered; and
     /// how many there are. For the loop's thread.
-    pub(crate) fn referenced_descriptors(&self, limit: usize) -> (Vec<Descriptor>, usize) {
+    pub(crate) fn list_referenced(&self, limit: usize) -> (Vec<Descriptor>, usize) {
         let table = self.io.lock();
         let live = table.all().into_iter().filter_map(|(fd, token)| {
             let (slot, word) = table.live(token)?;

@@ -28,7 +28,6 @@
 //!    system never knew.
 
 use std::any::Any;
-use std::os::fd::RawFd;
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -36,7 +35,7 @@ use super::interest::Interest;
 use super::readiness::{Readiness, Step};
 use crate::Cx;
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
-use crate::sys::TOKEN_BITS;
+use crate::sys::{RawFd, TOKEN_BITS};
 
 /// Bits of a token that are the number of the slot.
 const INDEX_BITS: u32 = if TOKEN_BITS == 64 { 32 } else { 20 };
@@ -110,7 +109,7 @@ impl Word {
         self.with_bits(REFERENCED, is_referenced)
     }
 
-    #[cfg(all(unix, not(loom)))]
+    #[cfg(not(loom))]
     pub(crate) fn with_read_end(self) -> Self {
         self.with_bits(READ_END, true)
     }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use super::slot::{Entry, MAX_SLOTS, Page, Slot, Token, Word, find};
+use crate::sys::RawFd;
 
 /// What is behind the lock. It is held while the system is told of a change, so that both agree, and never
 /// while the loop waits or a callback runs.

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::panic::Location;
 use std::rc::{Rc, Weak};
 
@@ -15,6 +14,7 @@ use super::slot::{Call, Dispatch, Entry, Hears, Token, Word};
 use super::watcher::Watcher;
 use crate::Cx;
 use crate::place::Place;
+use crate::sys::{AsFd, BorrowedFd, RawFd, number};
 
 type Callback<S> = Box<dyn FnMut(&Cx, &S)>;
 
@@ -263,7 +263,7 @@ where
     H::Source: AsFd,
 {
     fn is_current(&self, fd: RawFd) -> bool {
-        self.hold.with(|source| source.as_fd().as_raw_fd()) == Some(fd)
+        self.hold.with(number) == Some(fd)
     }
 
     fn call(&self, cx: &Cx, call: Call) {
@@ -321,15 +321,16 @@ impl Cx {
         S: AsFd + 'static,
     {
         let source = Rc::new(source);
-        let fd = source.as_fd().as_raw_fd();
-        match self.insert(fd, Owned(Rc::clone(&source)), watch) {
+        let fd = number(&*source);
+        let watched = match self.insert(fd, Owned(Rc::clone(&source)), watch) {
             Ok(token) => Ok(Watcher::new(self, fd, token, source)),
             Err((error, Watched { hold, watch, .. })) => {
                 drop(hold);
                 let source = Rc::into_inner(source).expect("the loop has given its reference back");
                 Err(RegisterError::new(error, source, watch))
             }
-        }
+        };
+        self.0.shared.report_failure("watch", watched)
     }
 
     /// Watches a descriptor that stays yours.
@@ -363,9 +364,9 @@ impl Cx {
     where
         S: AsFd + 'static,
     {
-        let fd = source.as_fd().as_raw_fd();
+        let fd = number(&**source);
         let weak = Rc::new(Rc::downgrade(source));
-        match self.insert(fd, Lent(Rc::clone(&weak)), watch) {
+        let watched = match self.insert(fd, Lent(Rc::clone(&weak)), watch) {
             Ok(token) => {
                 self.0.watchers.note_weak(&self.0.shared, token);
                 Ok(Watcher::new(self, fd, token, weak))
@@ -373,7 +374,8 @@ impl Cx {
             Err((error, Watched { watch, .. })) => {
                 Err(RegisterError::new(error, Rc::downgrade(source), watch))
             }
-        }
+        };
+        self.0.shared.report_failure("watch_weak", watched)
     }
 
     /// Watches a descriptor of which only the number is known.

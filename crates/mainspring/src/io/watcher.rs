@@ -1,11 +1,11 @@
 //! A watch that is under way.
 
 use std::fmt;
-use std::os::fd::RawFd;
 use std::rc::Rc;
 
 use super::interest::Interest;
 use super::slot::Token;
+use crate::sys::RawFd;
 use crate::{Cx, Error};
 
 /// A watch that is under way, made by [`Cx::watch`] and its relatives.
@@ -103,7 +103,8 @@ impl<S> Watcher<S> {
     /// # Ok(()) }
     /// ```
     pub fn modify(&self, interest: Interest) -> Result<(), Error> {
-        self.cx.0.shared.modify(self.fd, Some(self.token), interest)
+        let shared = &self.cx.0.shared;
+        shared.report_failure("modify", shared.modify(self.fd, Some(self.token), interest))
     }
 
     /// Whether it keeps [`run_until_idle`](crate::EventLoop::run_until_idle) from returning.
@@ -118,8 +119,9 @@ impl<S> Watcher<S> {
     /// watcher.reference(false)?;
     /// # Ok(()) }
     /// ```
-    pub fn reference(&self, is_referenced: bool) -> Result<(), Error> {
-        self.cx.0.shared.reference(self.fd, Some(self.token), is_referenced)
+    pub fn reference(&self, referenced: bool) -> Result<(), Error> {
+        let shared = &self.cx.0.shared;
+        shared.report_failure("reference", shared.reference(self.fd, Some(self.token), referenced))
     }
 
     /// Stops watching, and gives the source back.

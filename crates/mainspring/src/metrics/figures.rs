@@ -129,7 +129,7 @@ impl Figures {
     pub(super) fn gather(&mut self, local: &Local) {
         let shared = &*local.shared;
         self.count(self.last, local.ran.get());
-        for (depth, queue) in self.counts.depths.iter_mut().zip(Queue::ALL) {
+        for (depth, queue) in self.counts.depths.iter_mut().zip(Queue::ALL.iter().copied()) {
             depth.refresh(local.depth(queue) as u64);
         }
         let counts = &mut self.counts;

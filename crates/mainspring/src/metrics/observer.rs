@@ -152,7 +152,7 @@ impl Observer {
 
     /// The callback that has begun was queued there and then.
     #[inline]
-    pub(crate) fn callback_is(&self, local: &Local, place: Place, stamp: Stamp) {
+    pub(crate) fn note_callback(&self, local: &Local, place: Place, stamp: Stamp) {
         self.shown.set_place(place.get());
         self.stamp.set(stamp);
         if stamp.is_set() {
@@ -203,7 +203,7 @@ impl Observer {
         let to = sys::now();
         let (_, ended) = self.mark.get();
         self.mark.set((to, ended));
-        self.is_over();
+        self.end_callback();
         self.shown.set_phase(phase);
         self.trace.callback(Phase::Hook, None, (from, to), Stamp::default());
         self.figures.borrow_mut().counts.phase_times[Phase::Hook as usize] += to - from;
@@ -302,10 +302,10 @@ impl Observer {
     /// Lets the watchdog see that what it has seen is over. What runs until the next callback is none: the destructor of
     /// one that was cleared, for example.
     #[inline]
-    fn is_over(&self) {
+    fn end_callback(&self) {
         let beat = (self.beat.get() | 1) + 1;
         self.beat.set(beat);
-        self.shown.callback_is_over(beat);
+        self.shown.end_callback(beat);
     }
 
     /// Looks at the clock, when so many callbacks have come to their ends, and perhaps another one begins.
@@ -346,7 +346,7 @@ impl Observe for &Observer {
 
     fn tick_begins(self, local: &Local) {
         if self.is_followed {
-            self.is_over();
+            self.end_callback();
             self.shown.set_phase(Phase::Timers);
         }
         let mut figures = self.figures.borrow_mut();
@@ -410,7 +410,7 @@ impl Observe for &Observer {
     }
 
     #[inline]
-    fn timer_is(self, task: &mut TimerTask) {
+    fn note_timer(self, task: &mut TimerTask) {
         if self.is_followed {
             self.timer_place.set(task.origin().place);
         }
@@ -430,7 +430,7 @@ impl Observe for &Observer {
     }
 
     fn panicked(self, local: &Local, phase: Phase) {
-        self.checkpoint_is_over(local);
+        self.end_checkpoint(local);
         self.callback_ends(local, phase);
     }
 
@@ -446,7 +446,7 @@ impl Observe for &Observer {
 
     #[inline]
     fn checkpoint_ends(self, local: &Local) {
-        self.checkpoint_is_over(local);
+        self.end_checkpoint(local);
         if self.checkpoints.is_measuring() {
             self.drained_until(self.look(local.ran.get(), false));
             self.checkpoints.measured();
@@ -530,7 +530,7 @@ impl Observer {
 
     /// Counts the callbacks of the present phase.
     fn settle(&self, local: &Local) {
-        self.checkpoint_is_over(local);
+        self.end_checkpoint(local);
         let own = &self.ran[self.phase.get() as usize];
         own.set(own.get() + self.ran_in_phase(local));
         self.started.set((local.ran.get(), self.checkpointed.get()));
@@ -538,7 +538,7 @@ impl Observer {
 
     /// Counts what the checkpoint has run that ends.
     #[inline]
-    fn checkpoint_is_over(&self, local: &Local) {
+    fn end_checkpoint(&self, local: &Local) {
         if let Some(before) = self.checkpoint.take() {
             self.checkpointed.set(self.checkpointed.get() + local.ran.get() - before);
         }
@@ -564,7 +564,7 @@ impl Observer {
             self.measured(local, phase);
         }
         if self.is_followed {
-            self.is_over();
+            self.end_callback();
         }
     }
 

@@ -128,7 +128,7 @@ impl Shown {
 
     /// No callback runs until the next one begins.
     #[inline]
-    pub(super) fn callback_is_over(&self, beat: u64) {
+    pub(super) fn end_callback(&self, beat: u64) {
         self.present.beat.store(beat, Ordering::Relaxed);
         // Partner: the one in `present`. Who sees what is noted about the next callback sees this number, or a later one.
         fence(Ordering::Release);
@@ -179,7 +179,7 @@ impl Shown {
     pub(crate) fn present(&self, beat: u64) -> Option<(Phase, Option<&'static Location<'static>>)> {
         let is_callback = beat % 2 == 1;
         let (phase, place) = (self.phase(), self.place().filter(|_| is_callback));
-        // Partner: the one in `callback_is_over`.
+        // Partner: the one in `end_callback`.
         fence(Ordering::Acquire);
         (self.beat() == Some(beat)).then_some((phase, place))
     }

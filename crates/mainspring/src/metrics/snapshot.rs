@@ -36,6 +36,18 @@ pub struct Latency {
 }
 
 /// What a phase has done so far.
+///
+/// ```
+/// use mainspring::{EventLoop, Phase};
+///
+/// let event_loop = EventLoop::builder().metrics(true).build()?;
+/// event_loop.cx().set_immediate(|_| ());
+/// event_loop.run_until_idle()?;
+/// let check = event_loop.cx().metrics().unwrap().phase(Phase::Check);
+/// println!("{} callbacks in {:?}", check.callbacks, check.time);
+/// # assert_eq!(check.callbacks, 1);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PhaseMetrics {
@@ -46,6 +58,18 @@ pub struct PhaseMetrics {
 }
 
 /// What waits in a queue, and for how long it does.
+///
+/// ```
+/// use mainspring::{EventLoop, Queue};
+///
+/// let event_loop = EventLoop::builder().metrics(true).build()?;
+/// event_loop.cx().submit(|_| ())?;
+/// event_loop.run_until_idle()?;
+/// let queue = event_loop.cx().metrics().unwrap().queue(Queue::External);
+/// println!("{} waited at the most, half of them {:?} or less", queue.max, queue.wait.p50);
+/// # assert_eq!(queue.max, 1);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct QueueMetrics {
@@ -141,12 +165,36 @@ impl Metrics {
 
     /// What a phase has done. What a checkpoint runs belongs to [`Phase::NextTicks`] and [`Phase::Microtasks`], wherever
     /// it is.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Phase};
+    ///
+    /// let event_loop = EventLoop::builder().metrics(true).build()?;
+    /// event_loop.cx().submit(|cx| cx.queue_microtask(|_| ()))?;
+    /// event_loop.run_until_idle()?;
+    /// let metrics = event_loop.cx().metrics().unwrap();
+    /// assert_eq!(metrics.phase(Phase::Microtasks).callbacks, 1);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn phase(&self, phase: Phase) -> PhaseMetrics {
         self.phases[phase as usize]
     }
 
     /// What waits in a queue.
+    ///
+    /// ```
+    /// use mainspring::{EventLoop, Queue};
+    ///
+    /// let event_loop = EventLoop::builder().metrics(true).build()?;
+    /// for _ in 0..3 {
+    ///     event_loop.cx().submit(|_| ())?;
+    /// }
+    /// event_loop.run_until_idle()?;
+    /// let queue = event_loop.cx().metrics().unwrap().queue(Queue::External);
+    /// assert_eq!((queue.current, queue.max), (0, 3));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn queue(&self, queue: Queue) -> QueueMetrics {
         self.queues[queue as usize]

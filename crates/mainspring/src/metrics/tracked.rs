@@ -16,7 +16,7 @@ struct Tracked<F> {
 impl<F: Callback> Callback for Tracked<F> {
     fn call(self, cx: &Cx) {
         if let Some(observer) = cx.0.observer() {
-            observer.callback_is(&cx.0, self.place, self.stamp);
+            observer.note_callback(&cx.0, self.place, self.stamp);
         }
         self.callback.call(cx);
     }

@@ -11,13 +11,13 @@
 
 use std::cell::Cell;
 use std::io;
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use rustix::io::Errno;
 
 use crate::fault::log_isolated;
-use crate::io::{AsyncFd, Direction};
+use crate::io::AsyncFd;
+use crate::sys::AsFd;
 
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -56,7 +56,7 @@ impl Patience {
             }
             Some(errno) if is_scarce(errno) || is_of_connection(errno) => {
                 self.failed.set(0);
-                listener.pause(Direction::Read, PAUSE);
+                listener.pause_reading(PAUSE);
                 if !self.is_warned.replace(true) {
                     log_isolated(|| {
                         tracing::warn!(%error, "connections wait until they can be accepted");
@@ -75,6 +75,10 @@ fn is_of_connection(errno: Errno) -> bool {
     if matches!(errno, Errno::NONET) {
         return true;
     }
+    #[cfg(unix)]
+    if matches!(errno, Errno::PERM | Errno::PROTO) {
+        return true;
+    }
     matches!(
         errno,
         Errno::CONNABORTED
@@ -85,20 +89,29 @@ fn is_of_connection(errno: Errno) -> bool {
             | Errno::NETUNREACH
             | Errno::NOPROTOOPT
             | Errno::OPNOTSUPP
-            | Errno::PERM
-            | Errno::PROTO
             | Errno::TIMEDOUT
     )
 }
 
 /// Whether the system has not enough of something, which may change. The last one is room in a poller.
 fn is_scarce(errno: Errno) -> bool {
-    matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM | Errno::NOSPC)
+    #[cfg(unix)]
+    if matches!(errno, Errno::NFILE | Errno::NOMEM | Errno::NOSPC) {
+        return true;
+    }
+    matches!(errno, Errno::MFILE | Errno::NOBUFS)
 }
 
-/// Refuses a socket that does not listen. Accepting would fail for ever.
+/// Refuses a socket that does not listen. Accepting would fail for ever, and does where the system cannot be asked.
 pub(super) fn check(listener: &impl AsFd) -> io::Result<()> {
-    if rustix::net::sockopt::socket_acceptconn(listener)? {
+    #[cfg(target_vendor = "apple")]
+    let is_listening = {
+        let _ = listener;
+        true
+    };
+    #[cfg(not(target_vendor = "apple"))]
+    let is_listening = rustix::net::sockopt::socket_acceptconn(listener)?;
+    if is_listening {
         return Ok(());
     }
     Err(io::Error::new(

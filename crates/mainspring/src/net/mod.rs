@@ -5,11 +5,33 @@
 //!
 //! Buffering, lines and copying are in other crates: with the feature `futures-io`, streams have the traits that
 //! `futures-util`, `futures-lite` and others build on. Options of sockets that are not here can be set with any crate
-//! that takes a borrowed descriptor, since all of these have [`AsFd`](std::os::fd::AsFd).
+//! that takes a borrowed descriptor, since all of these have `AsFd`, or `AsSocket` on Windows. There are no pipes and no Unix sockets
+//! there.
+//!
+//! ```
+//! use mainspring::EventLoop;
+//! use mainspring::net::{TcpListener, TcpStream};
+//!
+//! let event_loop = EventLoop::new()?;
+//! let cx = event_loop.cx();
+//! let received = event_loop.block_on(async {
+//!     let listener = TcpListener::bind(cx, "127.0.0.1:0").await?;
+//!     let sender = TcpStream::connect(cx, listener.local_addr()?).await?;
+//!     sender.write_all(b"hello").await?;
+//!     let (receiver, _) = listener.accept().await?;
+//!     let mut buffer = [0; 5];
+//!     receiver.read_exact(&mut buffer).await?;
+//!     std::io::Result::Ok(buffer)
+//! })??;
+//! assert_eq!(received, *b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod accept;
 mod addr;
+#[cfg(unix)]
 pub mod pipe;
+#[cfg(unix)]
 mod sigpipe;
 mod socket;
 mod split;
@@ -20,9 +42,13 @@ mod tcp_stream;
 mod traits;
 mod transfer;
 mod udp;
+#[cfg(unix)]
 mod unix_addr;
+#[cfg(unix)]
 mod unix_datagram;
+#[cfg(unix)]
 mod unix_listener;
+#[cfg(unix)]
 mod unix_stream;
 
 pub use self::addr::{ToAddrs, lookup_host};
@@ -31,6 +57,9 @@ pub use self::stream::Stream;
 pub use self::tcp_listener::{ListenOptions, TcpListener};
 pub use self::tcp_stream::TcpStream;
 pub use self::udp::UdpSocket;
+#[cfg(unix)]
 pub use self::unix_datagram::UnixDatagram;
+#[cfg(unix)]
 pub use self::unix_listener::UnixListener;
+#[cfg(unix)]
 pub use self::unix_stream::UnixStream;

@@ -1,9 +1,10 @@
 //! Making sockets that do not block, that child processes do not inherit, and that raise no signal.
 
 use std::io;
-use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, SocketType};
+
+use crate::sys::OwnedFd;
 
 #[cfg(target_os = "linux")]
 pub(super) fn new(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
@@ -13,7 +14,21 @@ pub(super) fn new(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd
     Ok(socket_with(family, kind, flags, None)?)
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
+pub(super) fn new(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
+    use std::sync::LazyLock;
+
+    // Ended with the process.
+    static STARTED: LazyLock<rustix::io::Result<()>> =
+        LazyLock::new(|| rustix::net::wsa_startup().map(drop));
+    (*STARTED)?;
+    // Child processes inherit no handle unless they are told to.
+    let socket = rustix::net::socket(family, kind, None)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok(socket)
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
 pub(super) fn new(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
     use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
 

@@ -6,11 +6,11 @@
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
-use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 
 use super::transfer::{self, as_uninit};
 use crate::io::{AsyncFd, Direction};
+use crate::sys::AsFd;
 
 /// A stream of bytes in both directions: a [`TcpStream`](super::TcpStream) or a
 /// [`UnixStream`](super::UnixStream).
@@ -509,11 +509,7 @@ macro_rules! stream_methods {
             }
         }
 
-        impl std::os::fd::AsFd for $Stream {
-            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-                self.io.as_fd()
-            }
-        }
+        $crate::sys::as_fd!(() $Stream, this => &this.io);
 
         impl std::fmt::Debug for $Stream {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -3,16 +3,18 @@
 use std::fmt;
 use std::io;
 use std::net::{self, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll, ready};
 
-use rustix::net::{AddressFamily, SocketType, sockopt};
+#[cfg(unix)]
+use rustix::net::sockopt;
+use rustix::net::{AddressFamily, SocketType};
 
 use super::accept::Patience;
 use super::addr::{ToAddrs, lookup_host};
 use super::socket;
 use super::tcp_stream::{Accepted, TcpStream};
 use crate::io::AsyncFd;
+use crate::sys::{OwnedFd, as_fd};
 use crate::{Cx, Error};
 
 /// How a listener is made, for [`TcpListener::bind_with`].
@@ -24,6 +26,7 @@ use crate::{Cx, Error};
 /// # drop(options);
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ListenOptions {
     reuse_port: bool,
     backlog: u32,
@@ -36,7 +39,6 @@ impl ListenOptions {
     /// let options = mainspring::net::ListenOptions::new();
     /// # drop(options);
     /// ```
-    #[must_use]
     pub fn new() -> Self {
         Self { reuse_port: false, backlog: 1024 }
     }
@@ -48,7 +50,6 @@ impl ListenOptions {
     /// let options = mainspring::net::ListenOptions::new().reuse_port(true);
     /// # drop(options);
     /// ```
-    #[must_use]
     pub fn reuse_port(mut self, reuse_port: bool) -> Self {
         self.reuse_port = reuse_port;
         self
@@ -60,7 +61,6 @@ impl ListenOptions {
     /// let options = mainspring::net::ListenOptions::new().backlog(16);
     /// # drop(options);
     /// ```
-    #[must_use]
     pub fn backlog(mut self, backlog: u32) -> Self {
         self.backlog = backlog;
         self
@@ -72,14 +72,32 @@ impl ListenOptions {
             SocketAddr::V6(_) => AddressFamily::INET6,
         };
         let socket = socket::new(family, SocketType::STREAM)?;
-        // What is left of old connections is no reason to refuse a new listener.
+        // What is left of old connections is no reason to refuse a new listener. On Windows it is none anyway, and the
+        // option would take the port from others.
+        #[cfg(unix)]
         sockopt::set_socket_reuseaddr(&socket, true)?;
         if self.reuse_port {
-            sockopt::set_socket_reuseport(&socket, true)?;
+            reuse_port(&socket)?;
         }
         rustix::net::bind(&socket, &address)?;
         rustix::net::listen(&socket, i32::try_from(self.backlog).unwrap_or(i32::MAX))?;
         Ok(socket.into())
+    }
+}
+
+/// Lets several sockets listen at one port.
+fn reuse_port(socket: &OwnedFd) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        Ok(sockopt::set_socket_reuseport(socket, true)?)
+    }
+    #[cfg(windows)]
+    {
+        let _ = socket;
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "windows does not share a port among listeners; use one listener, and give its connections away",
+        ))
     }
 }
 
@@ -304,11 +322,7 @@ impl TcpListener {
     }
 }
 
-impl AsFd for TcpListener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.io.as_fd()
-    }
-}
+as_fd!(() TcpListener, this => &this.io);
 
 impl fmt::Debug for TcpListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

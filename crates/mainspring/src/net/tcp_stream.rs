@@ -80,8 +80,7 @@ impl TcpStream {
         let socket = socket::new(family, SocketType::STREAM)?;
         let is_connected = match rustix::net::connect(&socket, &address) {
             Ok(()) => true,
-            // One that was interrupted goes on by itself, too.
-            Err(Errno::INPROGRESS | Errno::INTR) => false,
+            Err(error) if is_under_way(error) => false,
             Err(error) => return Err(error.into()),
         };
         let stream = Self::new(AsyncFd::new_nonblocking(cx, socket.into()))?;
@@ -224,6 +223,12 @@ impl TcpStream {
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.get_ref().peer_addr()
     }
+}
+
+/// Whether connecting goes on by itself. One that was interrupted does, too.
+fn is_under_way(error: Errno) -> bool {
+    let would_block = cfg!(windows) && error == Errno::WOULDBLOCK;
+    would_block || matches!(error, Errno::INPROGRESS | Errno::INTR)
 }
 
 /// A connection that the loop does not know yet.

@@ -2,11 +2,11 @@
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::io::{AsyncFd, Direction};
+use crate::sys::AsFd;
 
 /// The system takes no more pieces than this at a time.
 const MAX_PIECES: usize = 1024;
@@ -15,10 +15,10 @@ const MAX_PIECES: usize = 1024;
 /// the system go through them.
 const SMALL: usize = 1024;
 
-/// Elsewhere the sockets are told when they are made.
-#[cfg(not(target_vendor = "apple"))]
+/// On Apple's systems the sockets are told when they are made, and Windows has no signals.
+#[cfg(not(any(target_vendor = "apple", windows)))]
 const QUIET: SendFlags = SendFlags::NOSIGNAL;
-#[cfg(target_vendor = "apple")]
+#[cfg(any(target_vendor = "apple", windows))]
 const QUIET: SendFlags = SendFlags::empty();
 
 /// Reads into memory that need not be initialized, and says how much of it is then. If the system
@@ -31,7 +31,7 @@ pub(super) fn read<S: AsFd>(
 ) -> io::Result<usize> {
     let asked = bytes.len();
     let (done, is_whole) = if has_boundaries {
-        receive(io.get_ref().as_fd(), bytes)?
+        receive(io.get_ref(), bytes)?
     } else {
         (recv(io.get_ref(), bytes, RecvFlags::empty())?.1, true)
     };
@@ -83,16 +83,38 @@ pub(super) fn write_vectored<S: AsFd>(
         }
         return write(io, &whole[..end]);
     }
-    let done = sendmsg(io.get_ref(), pieces, &mut SendAncillaryBuffer::default(), QUIET)?;
+    let done = gather(io.get_ref(), pieces)?;
     io.note_stream(Direction::Write, done, asked);
     Ok(done)
+}
+
+#[cfg(unix)]
+fn gather(fd: &impl AsFd, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+    use rustix::net::{SendAncillaryBuffer, sendmsg};
+
+    Ok(sendmsg(fd, pieces, &mut SendAncillaryBuffer::default(), QUIET)?)
+}
+
+/// One after the other, until one is not taken as a whole.
+#[cfg(windows)]
+fn gather(fd: &impl AsFd, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+    let mut all = 0;
+    for piece in pieces {
+        match send(fd, piece, QUIET) {
+            Ok(done) if done == piece.len() => all += done,
+            Ok(done) => return Ok(all + done),
+            Err(_) if all > 0 => return Ok(all),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(all)
 }
 
 /// Reads from a socket that can carry more than bytes, descriptors for example, at which the system stops.
 /// Returns how much, and whether it did not stop: what is not bytes is thrown away, and the system says so.
 #[cfg(target_os = "linux")]
-fn receive(fd: BorrowedFd<'_>, bytes: &mut [MaybeUninit<u8>]) -> io::Result<(usize, bool)> {
-    use std::os::fd::AsRawFd;
+fn receive(fd: &impl AsFd, bytes: &mut [MaybeUninit<u8>]) -> io::Result<(usize, bool)> {
+    use crate::sys::number;
 
     let mut piece = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     // SAFETY: it is made of numbers and pointers, for which zero is a value.
@@ -101,13 +123,13 @@ fn receive(fd: BorrowedFd<'_>, bytes: &mut [MaybeUninit<u8>]) -> io::Result<(usi
     message.msg_iovlen = 1;
     // SAFETY: the descriptor is open, and the message points to one piece of memory that is borrowed for
     // writing. The system writes there, and reads nothing.
-    let done = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
+    let done = unsafe { libc::recvmsg(number(fd), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
     let done = usize::try_from(done).map_err(|_| io::Error::last_os_error())?;
     Ok((done, message.msg_flags & libc::MSG_CTRUNC == 0))
 }
 
 /// Whether the system stopped is of no use here: no other backend tells of the end.
 #[cfg(not(target_os = "linux"))]
-fn receive(fd: BorrowedFd<'_>, bytes: &mut [MaybeUninit<u8>]) -> io::Result<(usize, bool)> {
+fn receive(fd: &impl AsFd, bytes: &mut [MaybeUninit<u8>]) -> io::Result<(usize, bool)> {
     Ok((recv(fd, bytes, RecvFlags::empty())?.1, false))
 }

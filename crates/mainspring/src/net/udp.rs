@@ -3,17 +3,17 @@
 use std::fmt;
 use std::io;
 use std::net::{self, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
 
 use super::addr::{ToAddrs, lookup_host};
 use crate::io::{AsyncFd, Direction};
+use crate::sys::as_fd;
 use crate::{Cx, Error};
 
 /// A UDP socket.
 ///
 /// Each datagram arrives as a whole, or not at all. One that is longer than the buffer is cut off, and its
-/// rest is lost.
+/// rest is lost; on Windows that is an error.
 ///
 /// Several tasks may use one socket at a time, through an `Rc` for example; each datagram reaches one of them.
 /// All futures are cancel safe: one that is dropped has neither taken nor sent a datagram.
@@ -381,11 +381,7 @@ impl UdpSocket {
     }
 }
 
-impl AsFd for UdpSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
+as_fd!(() UdpSocket, this => &this.0);
 
 impl fmt::Debug for UdpSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -60,7 +60,7 @@ use super::worker::{self, Call};
 use crate::clock;
 use crate::fault::log_isolated;
 use crate::sync::{
-    AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, fence, lock, thread,
+    AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, fence, lock, thread, wait,
 };
 
 /// How often a worker that watches looks. Jobs that are quick do not wait longer than this while others
@@ -390,10 +390,10 @@ fn wait_until<'a, T>(
     end: Option<Instant>,
 ) -> MutexGuard<'a, T> {
     let Some(end) = end else {
-        return condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+        return wait(condvar, guard);
     };
     let left = end.saturating_duration_since(clock::now());
-    condvar.wait_timeout(guard, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0
+    crate::sync::wait_timeout(condvar, guard, left)
 }
 
 /// Time does not pass under loom: what has an end has reached it.
@@ -405,7 +405,7 @@ fn wait_until<'a, T>(
     end: Option<Instant>,
 ) -> MutexGuard<'a, T> {
     if end.is_none() {
-        return condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+        return wait(condvar, guard);
     }
     drop(guard);
     crate::sync::yield_now();

@@ -85,7 +85,7 @@ where
     if cx.0.accepts() {
         let key = Some(cx.0.bridges.insert(Box::new(resolver)));
         let bridge = Bridge { handle: cx.handle(), key, _value: PhantomData };
-        drop(promise.react::<(), _>(Pass(|outcome| bridge.send(outcome))));
+        drop(promise.derive::<(), _>(Pass(|outcome| bridge.send(outcome))));
     }
     local
 }

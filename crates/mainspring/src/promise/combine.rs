@@ -1,9 +1,12 @@
 //! Promises for the outcomes of several others.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 
-use super::mode::{Carries, Common, Mode};
-use super::node::{Base, React, Verdict};
+use super::member::Member;
+use super::mode::{Carries, Common as _, Mode};
+use super::node::{Base, Outcome, React, Verdict};
 use super::settle::{Parent, Settler};
 use crate::Cx;
 
@@ -59,36 +62,66 @@ impl<R> fmt::Display for AggregateError<R> {
 
 impl<R: fmt::Debug> std::error::Error for AggregateError<R> {}
 
-/// What was gathered so far: a `V` of each, to make a promise for a `U` settle.
-pub(crate) struct Gather<V, U: 'static, M: Mode> {
-    parts: Vec<Option<V>>,
-    left: usize,
-    /// None when the decision was made.
-    settler: Option<Settler<U, M>>,
+/// Parts that come in any order. Those that come in the order of their numbers, as they do more often than not, are put
+/// where they stay.
+struct Parts<V> {
+    /// The first ones.
+    first: Vec<V>,
+    /// Those behind a gap, by their numbers. Nothing if there never was a gap.
+    early: Vec<Option<V>>,
+    count: usize,
 }
 
-impl<V, U, M: Mode> Gather<V, U, M> {
+impl<V> Parts<V> {
+    fn new(count: usize) -> Self {
+        Self { first: Vec::with_capacity(count), early: Vec::new(), count }
+    }
+
     /// Keeps a part. When all are there, they come back.
     fn keep(&mut self, index: usize, part: V) -> Option<Vec<V>> {
-        self.parts[index] = Some(part);
-        self.left -= 1;
-        if self.left > 0 {
-            return None;
+        if index == self.first.len() {
+            self.first.push(part);
+            while let Some(part) = self.early.get_mut(self.first.len()).and_then(Option::take) {
+                self.first.push(part);
+            }
+        } else {
+            if self.early.is_empty() {
+                self.early.resize_with(self.count, || None);
+            }
+            self.early[index] = Some(part);
         }
-        Some(std::mem::take(&mut self.parts).into_iter().flatten().collect())
+        (self.first.len() == self.count).then(|| std::mem::take(&mut self.first))
+    }
+
+    /// What is there, if it is not wanted any more.
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::new(0))
     }
 }
 
-type Outcome<T, M> = Result<T, <M as Mode>::Rejection>;
+/// What was gathered so far: a `V` of each `T`, to make a promise for a `U` settle.
+struct Gather<T, V, U: 'static, M: Mode> {
+    parts: Parts<V>,
+    step: Step<T, V, U, M>,
+    /// None when the decision was made. There are no parts then.
+    settler: Option<Settler<U, M>>,
+    /// Room for what waits for the promises. As far as this knows, nothing is in it.
+    seats: Vec<Seat<T, V, U, M>>,
+}
 
 /// What the outcome of one promise decides, if it does. Runs no code of the user.
-type Step<T, V, U, M> = fn(&mut Gather<V, U, M>, usize, Outcome<T, M>) -> Option<Outcome<U, M>>;
+type Step<T, V, U, M> = fn(&mut Parts<V>, usize, Outcome<T, M>) -> Option<Outcome<U, M>>;
+
+type Common<T, V, U, M> = <M as Mode>::Common<Gather<T, V, U, M>>;
+
+/// What waits for one of the promises.
+type Seat<T, V, U, M> = Member<T, (), Part<T, V, U, M>, M, Common<T, V, U, M>>;
 
 /// The reaction to one of the promises.
 struct Part<T, V, U: 'static, M: Mode> {
-    gather: M::Common<Gather<V, U, M>>,
+    /// Lent by the seat that this is in, which is there until the reaction is over.
+    gather: ManuallyDrop<Common<T, V, U, M>>,
     index: usize,
-    step: Step<T, V, U, M>,
 }
 
 impl<T, V, U, M> React<T, (), M> for Part<T, V, U, M>
@@ -103,7 +136,8 @@ where
     }
 
     fn discard(self, _: Parent<T, M>) {
-        let settler = self.gather.with(|gather| gather.settler.take());
+        let (settler, _parts) =
+            self.gather.with(|gather| (gather.settler.take(), gather.parts.take()));
         if let Some(child) = settler.and_then(|settler| settler.claim()) {
             child.end();
         }
@@ -116,8 +150,8 @@ impl<T, V, U: 'static, M: Mode> Part<T, V, U, M> {
         let mut outcome = Some(outcome);
         let decided = self.gather.with(|gather| {
             gather.settler.as_ref()?;
-            let decision = (self.step)(gather, self.index, outcome.take()?)?;
-            Some((gather.settler.take()?, decision, std::mem::take(&mut gather.parts)))
+            let decision = (gather.step)(&mut gather.parts, self.index, outcome.take()?)?;
+            Some((gather.settler.take()?, decision, gather.parts.take()))
         });
         if let Some((settler, decision, _parts)) = decided
             && let Some(child) = settler.claim()
@@ -137,13 +171,14 @@ fn combine<T, V, U, M>(
 where
     T: Clone + 'static,
     V: 'static,
+    U: 'static,
     M: Carries<T> + Carries<V> + Carries<U>,
 {
     // First of all: this is code of the user.
     let promises: Vec<_> = promises.into_iter().collect();
     let (result, settler) = Base::listed(home.clone());
-    let left = promises.len();
-    if left == 0 {
+    let count = promises.len();
+    if count == 0 {
         let Some(outcome) = empty() else {
             settler.leave_pending();
             return result;
@@ -153,12 +188,16 @@ where
         }
         return result;
     }
-    let parts = std::iter::repeat_with(|| None).take(left).collect();
-    let gather = M::Common::wrap(Gather { parts, left, settler: Some(settler) });
+    let (parts, seats) = (Parts::new(count), Vec::with_capacity(count));
+    let gather = Common::<T, V, U, M>::wrap(Gather { parts, step, settler: Some(settler), seats });
+    let first = gather
+        .with(|gather| NonNull::from(gather.seats.spare_capacity_mut()).cast::<Seat<T, V, U, M>>());
     for (index, promise) in promises.into_iter().enumerate() {
-        let part = Part { gather: gather.clone(), index, step };
-        // SAFETY: `M` carries the parts and the result; references to promises of its kind it carries anyway.
-        drop(unsafe { promise.react_unchecked(part) });
+        // SAFETY: the seat has a reference that is counted.
+        let part = Part { gather: unsafe { gather.lend() }, index };
+        // SAFETY: `M` carries the parts and the result; references to promises of its kind it carries anyway. There is a seat
+        // for each promise, which is the keeper's, moves with nothing, and is not touched by it.
+        unsafe { promise.derive_at(first.add(index), part, gather.clone()) };
     }
     result
 }
@@ -175,8 +214,8 @@ where
         home,
         promises,
         || Some(Ok(Vec::new())),
-        |gather, index, outcome| match outcome {
-            Ok(value) => gather.keep(index, value).map(Ok),
+        |parts, index, outcome| match outcome {
+            Ok(value) => parts.keep(index, value).map(Ok),
             Err(reason) => Some(Err(reason)),
         },
     )
@@ -194,7 +233,7 @@ where
         home,
         promises,
         || Some(Ok(Vec::new())),
-        |gather, index, outcome| gather.keep(index, outcome).map(Ok),
+        |parts, index, outcome| parts.keep(index, outcome).map(Ok),
     )
 }
 
@@ -208,10 +247,10 @@ where
     M::Rejection: From<AggregateError<M::Rejection>>,
 {
     let none = || Some(Err(AggregateError { errors: Vec::new() }.into()));
-    combine(home, promises, none, |gather, index, outcome| match outcome {
+    combine(home, promises, none, |parts, index, outcome| match outcome {
         Ok(value) => Some(Ok(value)),
         Err(reason) => {
-            let errors = gather.keep(index, reason)?;
+            let errors = parts.keep(index, reason)?;
             Some(Err(AggregateError { errors }.into()))
         }
     })

@@ -85,7 +85,7 @@ impl<T: Clone + Send + 'static> LocalPromise<T> {
                 Err(reason) => resolver.reject(reason.to_shared()),
             };
         };
-        drop(self.base.react::<(), _>(Pass(pass)));
+        drop(self.base.derive::<(), _>(Pass(pass)));
         promise
     }
 }

@@ -7,6 +7,7 @@
 //! | `vocabulary` | what both can do                                                        |
 //! | `mode`       | what tells them apart, inside                                           |
 //! | `node`       | a promise in memory                                                     |
+//! | `member`     | several promises in one allocation                                      |
 //! | `word`       | the word that says how far it is                                        |
 //! | `reference`  | counting, attaching                                                     |
 //! | `settle`     | settling, following, reading the outcome                                |
@@ -29,6 +30,7 @@ mod id;
 mod job;
 mod local;
 mod mail;
+mod member;
 mod mode;
 mod node;
 mod panicked;

@@ -2,6 +2,7 @@
 //! atomic operations, and what they know of their loop. The rest of the code is the same for both.
 
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -260,7 +261,7 @@ pub(crate) trait Count {
     /// Adds one unless it is zero. Tells whether it was not.
     fn add_unless_zero(&self) -> bool;
     /// Makes what others did before they subtracted visible.
-    fn fence();
+    fn acquire(&self);
 }
 
 impl Count for Cell<u32> {
@@ -286,7 +287,7 @@ impl Count for Cell<u32> {
         }
     }
     #[inline]
-    fn fence() {}
+    fn acquire(&self) {}
 }
 
 impl Count for AtomicU32 {
@@ -311,8 +312,8 @@ impl Count for AtomicU32 {
         self.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_ok()
     }
     #[inline]
-    fn fence() {
-        crate::sync::fence(Ordering::Acquire);
+    fn acquire(&self) {
+        crate::sync::acquire!(self);
     }
 }
 
@@ -368,6 +369,16 @@ pub(crate) trait Common<T>: Clone {
     fn wrap(value: T) -> Self;
     /// No code of the user may run in `f`.
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R;
+    /// Another reference, which is not counted.
+    ///
+    /// # Safety
+    ///
+    /// It is not used when the counted ones are gone.
+    unsafe fn lend(&self) -> ManuallyDrop<Self> {
+        // SAFETY: it is not dropped, so it counts for nothing; otherwise it is as good as this one for as long as the caller
+        // says.
+        ManuallyDrop::new(unsafe { std::ptr::read(self) })
+    }
 }
 
 impl<T> Common<T> for Rc<RefCell<T>> {

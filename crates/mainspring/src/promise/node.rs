@@ -1,7 +1,8 @@
 //! A promise in memory.
 //!
 //! One allocation holds all of a promise: the counts of its references, its state, its outcome, and, if it
-//! was derived from another one, the reaction that will settle it.
+//! was derived from another one, the reaction that will settle it. (Those that only wait for the parts of a
+//! combination share an allocation; see [`member`](super::member).)
 //!
 //! # The state
 //!
@@ -137,7 +138,7 @@ impl<T: 'static, M: Mode> React<(), T, M> for Root {
 }
 
 impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
-    const ACTS: Acts<M> = Acts {
+    pub(super) const ACTS: Acts<M> = Acts {
         react: Self::react,
         reason: Self::reason,
         reject: Self::reject,
@@ -145,7 +146,7 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
         free: Self::free,
     };
 
-    /// Makes a promise, with so many references to it.
+    /// A promise in memory of its own, with so many references to it.
     ///
     /// # Safety
     ///
@@ -157,18 +158,32 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
         outcome: Option<Outcome<T, M>>,
         references: u32,
     ) -> NonNull<Header<M>> {
+        let node = Box::new(Self::new(home, reaction, outcome, references, const { &Self::ACTS }));
+        // SAFETY: the pointer of a box is not null.
+        unsafe { NonNull::new_unchecked(Box::into_raw(node)) }.cast()
+    }
+
+    /// A promise for which somebody will have so many references.
+    #[inline(always)]
+    pub(super) fn new(
+        home: M::Home,
+        reaction: Option<R>,
+        outcome: Option<Outcome<T, M>>,
+        references: u32,
+        acts: &'static Acts<M>,
+    ) -> Self {
         let phase = match &outcome {
             None => PENDING,
             Some(Ok(_)) => FULFILLED,
             Some(Err(_)) => REJECTED,
         };
-        let node = Box::new(Self {
+        Self {
             head: Head {
                 header: Header {
                     state: M::Link::new(null_mut::<Header<M>>().with_addr(phase)),
                     strong: M::Count::new(references),
                     weak: M::Count::new(1),
-                    acts: const { &Self::ACTS },
+                    acts,
                     next: UnsafeCell::new(null_mut()),
                     slot: UnsafeCell::new(UNLISTED),
                     is_listed: AtomicBool::new(false),
@@ -178,9 +193,7 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
             },
             reaction: UnsafeCell::new(ManuallyDrop::new(reaction)),
             _parent: PhantomData,
-        });
-        // SAFETY: the pointer of a box is not null.
-        unsafe { NonNull::new_unchecked(Box::into_raw(node)) }.cast()
+        }
     }
 
     /// Takes the reaction, or what is there instead.
@@ -326,14 +339,14 @@ impl<T: 'static, M: Carries<T>> Base<T, M> {
 
     /// Derives a promise from this one.
     #[inline]
-    pub(crate) fn react<U, R>(&self, reaction: R) -> Base<U, M>
+    pub(crate) fn derive<U, R>(&self, reaction: R) -> Base<U, M>
     where
         U: 'static,
         R: React<T, U, M>,
         M: Carries<U> + Carries<R>,
     {
         // SAFETY: `M` carries them.
-        unsafe { self.react_unchecked(reaction) }
+        unsafe { self.derive_unchecked(reaction) }
     }
 }
 
@@ -342,7 +355,7 @@ impl<T, M: Mode> Base<T, M> {
     ///
     /// `M` carries `U` and `R`.
     #[inline]
-    pub(crate) unsafe fn react_unchecked<U, R>(&self, reaction: R) -> Base<U, M>
+    pub(crate) unsafe fn derive_unchecked<U, R>(&self, reaction: R) -> Base<U, M>
     where
         U: 'static,
         R: React<T, U, M>,

@@ -230,7 +230,7 @@ impl<M: Mode> Drop for Ref<M> {
     fn drop(&mut self) {
         // Release, and the fence below: what all others did with it comes before its end.
         if self.header().strong.sub(Ordering::Release) == 1 {
-            M::Count::fence();
+            self.header().strong.acquire();
             self.destroy();
         }
     }
@@ -324,7 +324,7 @@ impl<M: Mode> Drop for Weak<M> {
             if weak.sub(Ordering::Release) != 1 {
                 return;
             }
-            M::Count::fence();
+            weak.acquire();
         }
         // SAFETY: the functions are those of its type; no reference is left, so it was emptied.
         unsafe { (acts.free)(self.0) };

@@ -102,6 +102,8 @@ pub(crate) struct Rejections {
     rejected: RefCell<VecDeque<Tracked>>,
     /// Those that were reported, and then somebody handled them.
     handled: RefCell<VecDeque<PromiseId>>,
+    /// How many there are of both.
+    waiting: Cell<u32>,
     /// How many of the rejected ones have waited for long.
     old: Cell<usize>,
     /// How often a checkpoint had to stop since those were counted.
@@ -113,6 +115,7 @@ impl Rejections {
         Self {
             rejected: RefCell::new(VecDeque::new()),
             handled: RefCell::new(VecDeque::new()),
+            waiting: Cell::new(0),
             old: Cell::new(0),
             stops: Cell::new(0),
         }
@@ -121,36 +124,40 @@ impl Rejections {
     pub(super) fn track(&self, local: &Local, promise: Tracked) {
         if local.accepts() {
             self.rejected.borrow_mut().push_back(promise);
+            self.waiting.set(self.waiting.get() + 1);
         }
     }
 
     pub(super) fn handled(&self, local: &Local, id: PromiseId) {
         if local.accepts() {
             self.handled.borrow_mut().push_back(id);
+            self.waiting.set(self.waiting.get() + 1);
         }
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.rejected.borrow().is_empty() && self.handled.borrow().is_empty()
+        self.waiting.get() == 0
     }
 
     /// Drops all of it.
     pub(crate) fn end(&self) {
+        self.waiting.set(0);
         self.handled.take();
         self.rejected.take().into_iter().for_each(crate::fault::drop_isolated);
     }
-}
 
-/// Takes the first one.
-fn pop<T>(queue: &RefCell<VecDeque<T>>) -> Option<T> {
-    let mut queue = queue.borrow_mut();
-    let item = queue.pop_front();
-    if queue.is_empty() && queue.capacity() > KEEP {
-        // A burst does not cost memory for ever.
-        *queue = VecDeque::new();
+    /// Takes the first one of a queue.
+    fn pop<T>(&self, queue: &RefCell<VecDeque<T>>) -> Option<T> {
+        let mut queue = queue.borrow_mut();
+        let item = queue.pop_front()?;
+        self.waiting.set(self.waiting.get() - 1);
+        if queue.is_empty() && queue.capacity() > KEEP {
+            // A burst does not cost memory for ever.
+            *queue = VecDeque::new();
+        }
+        Some(item)
     }
-    item
 }
 
 impl Cx {
@@ -196,7 +203,7 @@ impl Cx {
 
     fn report_handled(&self) {
         let local = &*self.0;
-        let Some(id) = pop(&local.rejections.handled) else { return };
+        let Some(id) = local.rejections.pop(&local.rejections.handled) else { return };
         local.ran.set(local.ran.get() + 1);
         let hook = &local.hooks.rejection_handled;
         self.call_hook(|| hook.call(|hook| hook(self, id)));
@@ -205,7 +212,7 @@ impl Cx {
     fn report_rejected(&self) {
         let local = &*self.0;
         let old = &local.rejections.old;
-        let Some(promise) = pop(&local.rejections.rejected) else { return };
+        let Some(promise) = local.rejections.pop(&local.rejections.rejected) else { return };
         old.set(old.get().saturating_sub(1));
         local.ran.set(local.ran.get() + 1);
         let Some(rejection) = promise.report() else { return };

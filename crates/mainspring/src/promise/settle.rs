@@ -126,10 +126,7 @@ impl<T: 'static, M: Mode> Child<T, M> {
 
     #[inline]
     pub(crate) fn settle(self, outcome: Outcome<T, M>) {
-        let this = ManuallyDrop::new(self);
-        // SAFETY: `self` is not dropped, so this takes the reference over.
-        let node = unsafe { std::ptr::read(&raw const this.0.0) };
-        Self::publish(node, outcome);
+        Self::publish(self.into_base().0, outcome);
     }
 
     #[inline]
@@ -162,9 +159,15 @@ impl<T: 'static, M: Mode> Child<T, M> {
 
     /// Leaves it pending: nobody has it, and nothing waits for it.
     pub(super) fn forget(self) {
+        drop(self.into_base());
+    }
+
+    /// The promise, which is not rejected.
+    #[inline]
+    fn into_base(self) -> Base<T, M> {
         let this = ManuallyDrop::new(self);
         // SAFETY: `self` is not dropped, so this takes the reference over.
-        drop(unsafe { std::ptr::read(&raw const this.0) });
+        unsafe { std::ptr::read(&raw const this.0) }
     }
 
     /// The loop has ended.
@@ -185,7 +188,9 @@ impl<T: 'static, M: Mode> Child<T, M> {
         let follower = Follower::new(self);
         let ask = move |_: &Cx| {
             // SAFETY: `M` carries references to promises of its kind, and nothing else is inside.
-            drop(unsafe { promise.react_unchecked(Pass(move |outcome| follower.settle(outcome))) });
+            drop(unsafe {
+                promise.derive_unchecked(Pass(move |outcome| follower.settle(outcome)))
+            });
         };
         // SAFETY: as above.
         unsafe { M::queue(&home, ask) };
@@ -218,9 +223,7 @@ struct Follower<T: 'static, M: Mode>(Base<T, M>);
 
 impl<T: 'static, M: Mode> Follower<T, M> {
     fn new(child: Child<T, M>) -> Self {
-        let this = ManuallyDrop::new(child);
-        // SAFETY: `child` is not dropped, so this takes the reference over.
-        let node = unsafe { std::ptr::read(&raw const this.0.0) };
+        let node = child.into_base().0;
         let _ = node.update(|state| Some(state.with_phase(PENDING).marked()));
         // What it follows may be a promise of another loop, or follow this one.
         if !node.is_listed() && !M::register(&node) {

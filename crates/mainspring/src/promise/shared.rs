@@ -123,7 +123,7 @@ mod blocking {
         pub fn to_channel(&self) -> Receiver<Result<T, Rejection>> {
             let (sender, receiver) = sync_channel(1);
             let send = Pass(move |outcome| drop(sender.try_send(outcome)));
-            drop(self.base.react::<(), _>(send));
+            drop(self.base.derive::<(), _>(send));
             receiver
         }
 

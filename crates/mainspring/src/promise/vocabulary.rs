@@ -154,7 +154,7 @@ macro_rules! vocabulary {
                 U: $($bound)* 'static,
                 F: FnOnce(&Cx, T) -> U + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                $Promise::new(self.base.derive(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     Verdict::Settle(outcome.map(|value| f(cx, value)))
                 })))
             }
@@ -177,7 +177,7 @@ macro_rules! vocabulary {
                 E: Into<$Reason>,
                 F: FnOnce(&Cx, T) -> Result<U, E> + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                $Promise::new(self.base.derive(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     Verdict::Settle(outcome.and_then(|value| f(cx, value).map_err(Into::into)))
                 })))
             }
@@ -204,7 +204,7 @@ macro_rules! vocabulary {
                 U: Clone + $($bound)* 'static,
                 F: FnOnce(&Cx, T) -> $Promise<U> + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(
+                $Promise::new(self.base.derive(On(
                     move |cx: &Cx, outcome: Result<T, $Reason>| match outcome {
                         Ok(value) => Verdict::Adopt(f(cx, value).base, Child::adopt),
                         Err(reason) => Verdict::Settle(Err(reason)),
@@ -228,7 +228,7 @@ macro_rules! vocabulary {
             where
                 F: FnOnce(&Cx, $Reason) -> T + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                $Promise::new(self.base.derive(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     Verdict::Settle(outcome.or_else(|reason| Ok(f(cx, reason))))
                 })))
             }
@@ -250,7 +250,7 @@ macro_rules! vocabulary {
                 E: Into<$Reason>,
                 F: FnOnce(&Cx, $Reason) -> Result<T, E> + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                $Promise::new(self.base.derive(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     Verdict::Settle(outcome.or_else(|reason| f(cx, reason).map_err(Into::into)))
                 })))
             }
@@ -273,7 +273,7 @@ macro_rules! vocabulary {
             where
                 F: FnOnce(&Cx, $Reason) -> $Promise<T> + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(
+                $Promise::new(self.base.derive(On(
                     move |cx: &Cx, outcome: Result<T, $Reason>| match outcome {
                         Ok(value) => Verdict::Settle(Ok(value)),
                         Err(reason) => Verdict::Adopt(f(cx, reason).base, Child::adopt),
@@ -299,7 +299,7 @@ macro_rules! vocabulary {
             where
                 F: FnOnce(&Cx) + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                $Promise::new(self.base.derive(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     f(cx);
                     Verdict::Delay(outcome)
                 })))
@@ -325,7 +325,7 @@ macro_rules! vocabulary {
                 E: Into<$Reason>,
                 F: FnOnce(&Cx) -> Result<(), E> + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(
+                $Promise::new(self.base.derive(On(
                     move |cx: &Cx, outcome: Result<T, $Reason>| match f(cx) {
                         Ok(()) => Verdict::Delay(outcome),
                         Err(error) => Verdict::Settle(Err(error.into())),
@@ -352,7 +352,7 @@ macro_rules! vocabulary {
                 U: Clone + $($bound)* 'static,
                 F: FnOnce(&Cx) -> $Promise<U> + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                $Promise::new(self.base.derive(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     let after = f(cx).try_then(move |_, _| outcome);
                     Verdict::Adopt(after.base, Child::adopt)
                 })))
@@ -377,7 +377,7 @@ macro_rules! vocabulary {
                 E: Into<$Reason>,
                 F: FnOnce(&Cx, Result<T, $Reason>) -> Result<U, E> + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                $Promise::new(self.base.derive(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     Verdict::Settle(f(cx, outcome).map_err(Into::into))
                 })))
             }
@@ -401,7 +401,7 @@ macro_rules! vocabulary {
                 U: Clone + $($bound)* 'static,
                 F: FnOnce(&Cx, Result<T, $Reason>) -> $Promise<U> + $($bound)* 'static,
             {
-                $Promise::new(self.base.react(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
+                $Promise::new(self.base.derive(On(move |cx: &Cx, outcome: Result<T, $Reason>| {
                     Verdict::Adopt(f(cx, outcome).base, Child::adopt)
                 })))
             }
@@ -493,7 +493,7 @@ macro_rules! vocabulary {
                 if mail::is_first::<T, $Mode>(&waiting.0) {
                     let place = waiting.0.clone();
                     let deliver = Pass(move |outcome| mail::put::<T, $Mode>(&place, outcome));
-                    drop(self.base.react::<(), _>(deliver));
+                    drop(self.base.derive::<(), _>(deliver));
                 }
                 &waiting.0
             }

@@ -90,7 +90,7 @@ impl Safety {
     fn audit(&self) -> Audit {
         let state = self.transitions.step(|state| (*state, None));
         let ledger = self.lock();
-        let queued = Queue::ALL.into_iter().map(|queue| (queue, ledger.queued(queue)));
+        let queued = Queue::ALL.iter().map(|&queue| (queue, ledger.queued(queue)));
         Audit {
             loop_id: self.loop_id,
             thread: self.thread.clone(),

@@ -79,7 +79,7 @@ impl Ledger {
     /// A task that waits for its turn in a queue that keeps the loop awake.
     fn forgotten(&self) -> Option<u64> {
         let keeps_awake = |queue| !matches!(queue, Queue::Immediates | Queue::Futures);
-        let queues = Queue::ALL.into_iter().filter(|&queue| keeps_awake(queue));
+        let queues = Queue::ALL.iter().copied().filter(|&queue| keeps_awake(queue));
         let is_one = queues.map(|queue| self.queued(queue)).sum::<usize>() != 0;
         is_one.then(|| self.oldest(|queue| queue.is_some_and(keeps_awake))).flatten()
     }
@@ -146,7 +146,7 @@ impl<'a> Observe for Checked<'a> {
         }
     }
 
-    fn timer_is(self, task: &mut TimerTask) {
+    fn note_timer(self, task: &mut TimerTask) {
         let id = task.origin().task;
         let begun = self.safety.lock().begin(id);
         if let Err(cause) = begun
@@ -156,7 +156,7 @@ impl<'a> Observe for Checked<'a> {
             self.safety.violate(Broken { operation: "take a timer", phase, task: Some(id), cause });
         }
         if let Some(other) = self.other {
-            other.timer_is(task);
+            other.note_timer(task);
         }
     }
 

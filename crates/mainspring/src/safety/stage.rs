@@ -41,7 +41,7 @@ impl ShutdownStage {
     ///
     /// assert!(ShutdownStage::ALL.is_sorted());
     /// ```
-    pub const ALL: [Self; 7] = [
+    pub const ALL: &'static [Self] = &[
         Self::StopAccepting,
         Self::Drain,
         Self::Terminate,

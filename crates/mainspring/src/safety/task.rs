@@ -52,7 +52,7 @@ impl<F: Callback> Callback for Guarded<F> {
         let Self { callback, ticket, .. } = self;
         #[cfg(feature = "metrics")]
         if let Some(observer) = cx.0.observer() {
-            observer.callback_is(&cx.0, self.place, self.stamp);
+            observer.note_callback(&cx.0, self.place, self.stamp);
         }
         // Dropped after the callback, also if that panics.
         let _ticket = ticket;

@@ -34,6 +34,9 @@ pub struct Faults {
     pub late: Duration,
     /// How often it does.
     pub lateness: u16,
+    /// A thread that runs stands still for as long as that, wherever it is: the system has given its processor
+    /// to somebody else. How often, at each point at which threads may change.
+    pub stalled: u16,
     /// Time passes only while every thread waits, as on a machine that is infinitely fast.
     pub still: bool,
 }
@@ -56,12 +59,13 @@ impl Faults {
             no_thread: 0,
             late: Duration::ZERO,
             lateness: 0,
+            stalled: 0,
             still: false,
         }
     }
 
     /// What happens to every program sooner or later, and must not be noticed: interruptions, wake-ups that are
-    /// late or for nothing, reads and writes that are short or to be made again.
+    /// late or for nothing, threads that stand still, reads and writes that are short or to be made again.
     ///
     /// ```
     /// use mainspring::sim::{Faults, Simulation};
@@ -77,6 +81,7 @@ impl Faults {
             short: 300,
             late: Duration::from_millis(2),
             lateness: 100,
+            stalled: 3,
             ..Self::none()
         }
     }

@@ -5,7 +5,8 @@
 //! 1. A simulated thread runs until it comes to a *point*, at which another one may be chosen; blocks; or ends.
 //!    Points are where the loop's protocols can be interrupted ([`probe`](crate::probe)), where a lock is
 //!    taken, and where a program asks for one.
-//! 2. Which thread is next is a random choice among those that can run.
+//! 2. Which thread is next is a random choice among those that can run. One that comes to a point may also stand
+//!    still there for a while, whatever the others do meanwhile.
 //! 3. Time passes a little at every point, and jumps to the earliest deadline when no thread can run.
 //! 4. If no thread can run, none has a deadline, and not all have ended, the program is stuck.
 //!
@@ -313,8 +314,21 @@ impl Scheduler {
     /// A place where another thread may run first.
     pub(crate) fn point(&self) {
         self.pass(if self.faults.still { 0 } else { self.rng.below(PACE) });
-        if self.rng.chance(self.preemption) {
+        if self.rng.chance(self.faults.stalled) {
+            self.stand_still();
+        } else if self.rng.chance(self.preemption) {
             self.give_way();
+        }
+    }
+
+    /// Lets all others run for a while, which can be all of what they have to do. Not in the middle of a panic.
+    fn stand_still(&self) {
+        if !std::thread::panicking() {
+            let pause = self.rng.below(self.faults.late.as_nanos() as u64) as i64;
+            let thread = self.thread(self.running.get());
+            thread.waits_for.set("a processor");
+            thread.state.set(State::Blocked(self.now.get().saturating_add(pause)));
+            self.suspend();
         }
     }
 

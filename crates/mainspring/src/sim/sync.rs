@@ -14,6 +14,7 @@ pub(crate) use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
     Ordering, fence,
 };
+pub(crate) use std::sync::{RwLockReadGuard, RwLockWriteGuard};
 
 /// How long a thread that cannot go on waits before it looks again, in nanoseconds, if nobody else can run.
 const AGAIN: i64 = 1_000;
@@ -118,7 +119,7 @@ impl Condvar {
                 mutex.guard(Ok(waited.unwrap_or_else(PoisonError::into_inner).0))
             }
             Some(scheduler) => {
-                let timeout = i64::try_from(timeout.as_nanos()).unwrap_or(NEVER);
+                let timeout = crate::clock::nanoseconds(timeout).unwrap_or(NEVER);
                 self.simulate(&scheduler, mutex, guard, later(&scheduler, timeout))
             }
         };
@@ -175,7 +176,7 @@ impl<T> RwLock<T> {
         Self(std::sync::RwLock::new(value))
     }
 
-    pub(crate) fn read(&self) -> LockResult<std::sync::RwLockReadGuard<'_, T>> {
+    pub(crate) fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         match current() {
             None => self.0.read(),
             Some(scheduler) => {
@@ -185,7 +186,7 @@ impl<T> RwLock<T> {
         }
     }
 
-    pub(crate) fn write(&self) -> LockResult<std::sync::RwLockWriteGuard<'_, T>> {
+    pub(crate) fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         match current() {
             None => self.0.write(),
             Some(scheduler) => {
@@ -260,7 +261,7 @@ pub(crate) mod thread {
         match super::current() {
             None => std::thread::park_timeout(timeout),
             Some(scheduler) => {
-                let timeout = i64::try_from(timeout.as_nanos()).unwrap_or(NEVER);
+                let timeout = crate::clock::nanoseconds(timeout).unwrap_or(NEVER);
                 scheduler.park(later(&scheduler, timeout));
             }
         }

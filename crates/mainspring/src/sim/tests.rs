@@ -65,6 +65,32 @@ fn a_seed_does_the_same_again_and_others_do_not() {
     assert!(orders.len() > 25, "only {} of 50 are different", orders.len());
 }
 
+// spec: BX-3
+#[test]
+fn a_thread_that_stands_still_misses_what_others_take_long_for() {
+    let missed = || {
+        let number = Arc::new(AtomicU32::new(0));
+        let others = Arc::clone(&number);
+        let other = spawn(move || {
+            for _ in 0..10 {
+                sleep(Duration::from_millis(1));
+                others.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let before = number.load(Ordering::Relaxed);
+        point();
+        let missed = number.load(Ordering::Relaxed) - before;
+        other.join().unwrap();
+        missed
+    };
+    let most = |stalled| {
+        let faults = Faults { stalled, late: Duration::from_secs(1), ..Faults::none() };
+        (0..100).map(|seed| Simulation::new(seed).faults(faults).run(missed).unwrap()).max()
+    };
+    assert_eq!(most(0), Some(0));
+    assert_eq!(most(100), Some(10));
+}
+
 /// Two threads that add to a number in two steps each.
 fn lost_update() -> u32 {
     let number = Arc::new(AtomicU32::new(0));

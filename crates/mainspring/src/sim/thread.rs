@@ -118,7 +118,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 /// ```
 pub fn sleep(duration: Duration) {
     let scheduler = inside();
-    let duration = i64::try_from(duration.as_nanos()).unwrap_or(NEVER);
+    let duration = crate::clock::nanoseconds(duration).unwrap_or(NEVER);
     let until = scheduler.now().saturating_add(duration);
     while scheduler.now() < until {
         scheduler.block(until, "a time");

@@ -39,7 +39,7 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn new(threshold: Duration) -> Self {
-        let threshold = i64::try_from(threshold.as_nanos()).unwrap_or(i64::MAX);
+        let threshold = crate::clock::nanoseconds(threshold).unwrap_or(i64::MAX);
         Self { threshold, seen: None }
     }
 

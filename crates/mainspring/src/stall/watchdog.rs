@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Stall;
-use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, fence, lock};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, fence, lock, wait};
 
 /// How many stalls are kept.
 const RECENT: usize = 32;
@@ -56,7 +56,7 @@ impl Watchdog {
             self.is_asleep.store(false, Ordering::Relaxed);
         }
         while !*is_over && self.is_asleep.load(Ordering::Relaxed) {
-            is_over = self.changed.wait(is_over).unwrap_or_else(|e| e.into_inner());
+            is_over = wait(&self.changed, is_over);
         }
         !*is_over
     }
@@ -66,7 +66,7 @@ impl Watchdog {
     pub(super) fn wait(&self, time: Duration) -> bool {
         let mut is_over = lock(&self.is_over);
         if !*is_over {
-            is_over = self.changed.wait_timeout(is_over, time).unwrap_or_else(|e| e.into_inner()).0;
+            is_over = crate::sync::wait_timeout(&self.changed, is_over, time);
         }
         !*is_over
     }

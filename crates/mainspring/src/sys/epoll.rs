@@ -24,6 +24,9 @@ pub(crate) const EVENTS_EACH: usize = 1;
 /// Whether [`Flags::READ_END`] is said to those who ask.
 pub(crate) const TELLS_READ_END: bool = true;
 
+/// See the [contract](super).
+pub(crate) const HAS_EDGES: bool = true;
+
 /// The tokens of the own descriptors. The table's are smaller.
 const WAKE: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;

@@ -7,7 +7,6 @@ use rustix::io::Errno;
 
 /// The calls that a backend makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(mainspring_portable, allow(dead_code))]
 pub(crate) enum Call {
     Poller,
     Eventfd,

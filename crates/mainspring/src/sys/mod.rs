@@ -22,12 +22,13 @@
 //!   `EBADF` for one that is closed. What was done before a call of `add` or `modify` is seen by whoever gets
 //!   an event because of it: the system's own locks see to that.
 //! * An event has the token of the registration that it belongs to, of which [`TOKEN_BITS`] bits are kept,
-//!   and [`Flags`]. There are [`EVENTS_EACH`] of one descriptor in one wait at the most. Errors and hang-ups are reported whatever the interest is. A backend that cannot tell
-//!   everything apart says [`Flags::UNSURE`], and the loop will [`ask`], which may also find that the
-//!   descriptor is closed.
+//!   and [`Flags`]. There are [`EVENTS_EACH`] of one descriptor in one wait at the most. Errors and hang-ups
+//!   are reported whatever the interest is. A backend that cannot tell everything apart says
+//!   [`Flags::UNSURE`], and the loop will [`ask`], which may also find that the descriptor is closed.
 //! * A backend with [`TELLS_READ_END`] says [`Flags::READ_END`] of a registration that asks for it.
 //! * An interest is level-triggered, edge-triggered, one-shot (after one event nothing is reported until
-//!   `modify`), or both of the latter. An empty one is for errors and hang-ups alone.
+//!   `modify`), or both of the latter. An empty one is for errors and hang-ups alone. A backend without
+//!   [`HAS_EDGES`] refuses what is edge-triggered, but for an empty interest, of which it reports a reset once.
 //! * Dropping a poller closes what `new` opened. It is never used after that: whoever uses it holds a
 //!   reference.
 //!
@@ -47,8 +48,9 @@ mod call;
 #[cfg(all(test, not(loom), target_os = "linux"))]
 mod contract;
 mod event;
-#[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(all(test, not(loom)))]
+// Most of the tests that inject something are for Linux, and some for its own poller.
+#[cfg_attr(any(mainspring_portable, not(target_os = "linux")), allow(dead_code))]
 pub(crate) mod faults;
 mod parker;
 #[cfg_attr(all(target_os = "linux", not(loom), not(mainspring_portable)), path = "epoll.rs")]
@@ -58,15 +60,19 @@ mod parker;
     path = "portable.rs"
 )]
 mod poller;
+mod source;
 mod time;
 #[cfg(all(target_os = "linux", not(loom), not(mainspring_portable)))]
 mod timerfd;
 
 pub(crate) use self::event::{Event, Flags};
 pub(crate) use self::parker::Parker;
-#[cfg(all(unix, not(loom)))]
-pub(crate) use self::poller::TELLS_READ_END;
 pub(crate) use self::poller::{EVENTS_EACH, Events, Poller, TOKEN_BITS, ask};
+#[cfg(not(loom))]
+pub(crate) use self::poller::{HAS_EDGES, TELLS_READ_END};
+pub(crate) use self::source::{AsFd, BorrowedFd, RawFd, number};
+#[cfg(not(loom))]
+pub(crate) use self::source::{OwnedFd, as_fd};
 pub(crate) use self::time::now;
 
 /// The deadline of a wait that does not wait.

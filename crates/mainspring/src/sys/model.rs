@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use super::{Event, Flags};
 use crate::Interest;
-use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, lock, wait};
 
 pub(crate) const TOKEN_BITS: u32 = 64;
 
@@ -137,7 +137,7 @@ impl Poller {
             if std::mem::take(&mut state.is_woken) || events.len() != 0 || deadline.is_some() {
                 break;
             }
-            state = self.changed.wait(state).unwrap_or_else(|e| e.into_inner());
+            state = wait(&self.changed, state);
         }
         drop(state);
         if events.len() != 0 {

@@ -13,7 +13,8 @@
 //!   else now. Elsewhere registering that number is refused until the old registration was removed, or
 //!   replaced by `watch`.
 //! * **Edges.** Where the system has no edge-triggered or level-triggered interest, registering one is
-//!   refused with an error that says so.
+//!   refused with an error that says so. Windows has no edges; descriptors of futures are armed by whoever waits there.
+//! * **Sockets** are all that there is on Windows.
 //! * **Regular files** are refused by epoll only.
 //! * **The end of what can be read** is not told before it is met, so a stream is read once more than on Linux
 //!   before it is waited for.
@@ -24,14 +25,13 @@
 use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use polling::PollMode;
 
 #[cfg(test)]
 use super::faults::{self, Call};
-use super::{AT_ONCE, Event, Flags};
+use super::{AT_ONCE, BorrowedFd, Event, Flags};
 use crate::Interest;
 
 /// The crate keeps the greatest number for itself.
@@ -42,6 +42,10 @@ pub(crate) const EVENTS_EACH: usize = 2;
 
 /// The crate does not say [`Flags::READ_END`].
 pub(crate) const TELLS_READ_END: bool = false;
+
+/// Where the crate has edge-triggered interest: with epoll and kqueue.
+pub(crate) const HAS_EDGES: bool =
+    !cfg!(any(windows, target_os = "solaris", target_os = "illumos"));
 
 /// How many events one wait can return.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
@@ -72,7 +76,12 @@ impl Poller {
     /// What the crate is to be told.
     fn request(&self, token: u64, interest: Interest) -> io::Result<(polling::Event, PollMode)> {
         let key = usize::try_from(token).map_err(io::Error::other)?;
-        let event = polling::Event::new(key, interest.is_read(), interest.is_write());
+        let mut event = polling::Event::new(key, interest.is_read(), interest.is_write());
+        if !HAS_EDGES && !interest.is_read() && !interest.is_write() {
+            // What is told nobody, the crate asks for again at once, for ever. So a reset is told, once.
+            event.set_interrupt(true);
+            return Ok((event, PollMode::Oneshot));
+        }
         let mode = match (interest.is_edge_triggered(), interest.is_one_shot()) {
             (false, false) => PollMode::Level,
             (true, false) => PollMode::Edge,
@@ -160,8 +169,9 @@ impl Poller {
             self.0.wait(&mut events.found, timeout)
         })?;
         events.list.extend(events.found.iter().map(|event| {
-            let is_error = event.is_err().unwrap_or(false);
             let is_hangup = event.is_interrupt();
+            // A connection that is reset has failed. Windows calls that the one, and others call it both.
+            let is_error = event.is_err().unwrap_or(false) || cfg!(windows) && is_hangup;
             let flags = Flags::READABLE
                 .when(event.readable)
                 .or(Flags::WRITABLE.when(event.writable))

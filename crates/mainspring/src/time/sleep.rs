@@ -127,7 +127,7 @@ impl Sleep {
         match self.handle.set_timeout_at(self.deadline, move |_| theirs.wake()) {
             Ok(timer) => {
                 // If it is not there any more, it has fired.
-                let _ = self.handle.reference_timer(timer, false);
+                let _ = self.handle.try_reference_timer(timer, false);
                 self.timer = Some(timer);
             }
             // No timer can be had, so time has to be asked for again and again.

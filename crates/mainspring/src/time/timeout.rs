@@ -5,38 +5,34 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use pin_project_lite::pin_project;
-
 use super::Sleep;
 use crate::{Cx, TimeoutError};
 
-pin_project! {
-    /// A future that is given up when it takes too long; made by [`Cx::timeout`].
-    ///
-    /// The future is polled first, so one that is ready in time, or at the same moment, wins. If it is not, the
-    /// outcome is [`TimeoutError`]; the future is dropped together with this.
-    ///
-    /// It is as cancel safe as the future is.
-    ///
-    /// ```
-    /// use mainspring::{EventLoop, VirtualClock};
-    /// use std::future::pending;
-    /// use std::time::Duration;
-    ///
-    /// let clock = VirtualClock::auto();
-    /// let event_loop = EventLoop::builder().clock(&clock).build()?;
-    /// let timeout = event_loop.cx().timeout(Duration::from_secs(5), pending::<()>());
-    /// assert!(event_loop.block_on(timeout)?.is_err());
-    /// assert_eq!(clock.elapsed(), Duration::from_secs(5));
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    #[derive(Debug)]
-    #[must_use = "a future does nothing unless it is polled"]
-    pub struct Timeout<F> {
-        #[pin]
-        future: F,
-        sleep: Sleep,
-    }
+/// A future that is given up when it takes too long; made by [`Cx::timeout`].
+///
+/// The future is polled first, so one that is ready in time, or at the same moment, wins. If it is not, the
+/// outcome is [`TimeoutError`]; the future is dropped together with this.
+///
+/// It is as cancel safe as the future is.
+///
+/// ```
+/// use mainspring::{EventLoop, VirtualClock};
+/// use std::future::pending;
+/// use std::time::Duration;
+///
+/// let clock = VirtualClock::auto();
+/// let event_loop = EventLoop::builder().clock(&clock).build()?;
+/// let timeout = event_loop.cx().timeout(Duration::from_secs(5), pending::<()>());
+/// assert!(event_loop.block_on(timeout)?.is_err());
+/// assert_eq!(clock.elapsed(), Duration::from_secs(5));
+/// # Ok::<(), mainspring::Error>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is polled"]
+pub struct Timeout<F> {
+    /// Pinned while this is: [`poll`](Future::poll) relies on it.
+    future: F,
+    sleep: Sleep,
 }
 
 impl<F> Timeout<F> {
@@ -108,12 +104,17 @@ impl<F: Future> Future for Timeout<F> {
     type Output = Result<F::Output, TimeoutError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        if let Poll::Ready(output) = this.future.poll(cx) {
+        // SAFETY: nothing is moved out of it here.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: the future is pinned because `self` is. Whoever has a pinned `Timeout` cannot move it: all that
+        // gives it away, or access to it by `&mut`, takes a `Timeout` that is not pinned. This has no destructor, is
+        // not packed, and is `Unpin` only if the future is, as nothing is said of that here.
+        let future = unsafe { Pin::new_unchecked(&mut this.future) };
+        if let Poll::Ready(output) = future.poll(cx) {
             this.sleep.cancel();
             return Poll::Ready(Ok(output));
         }
-        Pin::new(this.sleep).poll(cx).map(|()| Err(TimeoutError))
+        Pin::new(&mut this.sleep).poll(cx).map(|()| Err(TimeoutError))
     }
 }
 

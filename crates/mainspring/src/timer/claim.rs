@@ -256,6 +256,7 @@ mod tests {
         assert_eq!(claim.clear(0), None);
         assert_eq!(claim.fire(), None);
         assert!(claim.is_cleared(0));
+        assert!(!claim.is_cleared(1), "another timer");
         claim.release();
         assert!(!claim.is_cleared(0));
         assert_eq!(claim.arm(Kind::Timeout), 1);
@@ -295,5 +296,51 @@ mod tests {
         claim.arm(Kind::Timeout);
         claim.fire();
         assert!(claim.is_exhausted());
+    }
+
+    #[test]
+    fn a_timer_is_armed_unless_it_runs_or_is_gone() {
+        let claim = Claim::new(3);
+        assert!(!claim.is_armed(3), "nothing was set");
+        claim.arm(Kind::Interval);
+        assert!(claim.is_armed(3));
+        assert!(!claim.is_armed(2), "a stale id");
+        claim.fire();
+        assert!(!claim.is_armed(3), "it runs");
+        claim.rearm();
+        assert!(claim.is_armed(3));
+        claim.clear_remotely(3);
+        assert!(!claim.is_armed(3), "it was cleared");
+    }
+
+    #[test]
+    fn what_keeps_a_loop_alive_is_a_referenced_timer_that_nobody_cleared() {
+        for kind in [Kind::Timeout, Kind::Interval] {
+            let claim = Claim::new(3);
+            assert_eq!(claim.referenced(), None, "nothing was set");
+            claim.arm(kind);
+            assert_eq!(claim.referenced(), Some((3, kind)));
+            claim.refer(3, false);
+            assert_eq!(claim.referenced(), None, "it is there and not referenced");
+            claim.refer(3, true);
+            claim.clear_remotely(3);
+            assert_eq!(claim.referenced(), None, "it was cleared");
+        }
+    }
+
+    #[test]
+    fn what_is_abandoned_is_counted_if_it_was_referenced_and_a_free_slot_stays_as_it_is() {
+        let claim = Claim::new(5);
+        assert!(!claim.abandon(), "nothing was set");
+        assert_eq!(claim.generation(), 5);
+        claim.arm(Kind::Timeout);
+        assert!(claim.abandon());
+        assert_eq!(claim.arm(Kind::Timeout), 6);
+        claim.refer(6, false);
+        assert!(!claim.abandon(), "not referenced");
+        assert_eq!(claim.arm(Kind::Timeout), 7);
+        claim.clear_remotely(7);
+        assert!(!claim.abandon(), "counted by who cleared it");
+        assert_eq!(claim.generation(), 8);
     }
 }

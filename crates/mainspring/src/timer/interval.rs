@@ -1,8 +1,10 @@
 //! What fires again and again: a one-shot timer that is armed anew after each call.
 
 use std::any::type_name;
+use std::time::Duration;
 
 use crate::Cx;
+use crate::clock::nanoseconds;
 use crate::fault::drop_isolated;
 use crate::place::{Origin, Place};
 use crate::safety::Ticket;
@@ -48,16 +50,17 @@ impl<F: FnMut(&Cx) + 'static> Callback for Waiting<F> {
 }
 
 impl<F: FnMut(&Cx) + 'static> Interval<F> {
-    /// The callback of the first timer.
+    /// The callback of the first timer. What cannot be represented does not matter: such a timer is refused.
     pub(crate) fn starter(
         id: TimerId,
         pace: Pace,
-        period: i64,
-        deadline: i64,
+        period: Duration,
+        deadline: Option<i64>,
         place: Place,
         shared: &Shared,
         callback: F,
     ) -> Waiting<F> {
+        let (period, deadline) = (nanoseconds(period).unwrap_or(0), deadline.unwrap_or(0));
         let ticket = shared.safety.as_ref().map(|safety| safety.timer_ticket(place));
         Waiting(Box::new(Self { id, pace, period, deadline, place, ticket, callback }))
     }

@@ -16,6 +16,7 @@
 
 mod bitmap;
 mod claim;
+mod handle;
 mod id;
 mod interval;
 mod near;

@@ -209,3 +209,94 @@ impl Near {
         *self = Self::new();
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::timer::page::Directory;
+
+    /// Keys, the first of which are those of live timers.
+    fn keys(slots: &mut Slots, directory: &Directory, live: usize, all: usize) -> Vec<Key> {
+        let mut keys = Vec::new();
+        for number in 0..all {
+            let index = slots.take(directory).unwrap();
+            let sequence = number as u64 + 1;
+            slots.page_of(index).slot(index).sequence.set(if number < live { sequence } else { 0 });
+            keys.push(Key { deadline: number as i64, sequence, index });
+        }
+        keys
+    }
+
+    /// One for each part that can hold keys, with those in it.
+    fn nears(keys: &[Key], capacity: usize) -> [Near; 3] {
+        let queue = || {
+            let mut queue = VecDeque::with_capacity(capacity);
+            queue.extend(keys);
+            queue
+        };
+        let heap = || {
+            let mut heap = BinaryHeap::with_capacity(capacity);
+            heap.extend(keys.iter().copied().map(Reverse));
+            heap
+        };
+        [
+            Near { queue: queue(), ..Near::new() },
+            Near { heap: heap(), ..Near::new() },
+            Near { fresh: heap(), ..Near::new() },
+        ]
+    }
+
+    fn len(near: &Near) -> usize {
+        near.queue.len() + near.heap.len() + near.fresh.len()
+    }
+
+    fn capacity(near: &Near) -> usize {
+        near.queue.capacity() + near.heap.capacity() + near.fresh.capacity()
+    }
+
+    #[test]
+    fn the_dead_are_swept_when_they_are_many_and_more_than_half() {
+        // Of few, more than half; of many, more than that.
+        for all in [DEAD + 10, 4 * DEAD] {
+            let (mut slots, directory) = (Slots::new(), Directory::new());
+            let keys = keys(&mut slots, &directory, 5, all);
+            for mut near in nears(&keys, 0) {
+                let most = DEAD.max(all / 2);
+                for _ in 0..most {
+                    near.forget_one(&slots);
+                    assert_eq!(len(&near), all);
+                }
+                near.forget_one(&slots);
+                assert_eq!((len(&near), near.dead), (5, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn room_that_is_hardly_used_is_given_back() {
+        let (mut slots, directory) = (Slots::new(), Directory::new());
+        let keys = keys(&mut slots, &directory, KEEP, KEEP);
+        for (used, room, left) in [
+            (0, KEEP, KEEP),
+            (0, KEEP + 1, KEEP),
+            (KEEP, 4 * KEEP, 4 * KEEP),
+            (KEEP, 4 * KEEP + 1, 2 * KEEP),
+        ] {
+            for mut near in nears(&keys[..used], room) {
+                near.shrink();
+                assert_eq!(capacity(&near), left, "{used} of {room}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_here_only_if_no_part_has_any() {
+        let (mut slots, directory) = (Slots::new(), Directory::new());
+        let keys = keys(&mut slots, &directory, 1, 1);
+        assert!(Near::new().is_empty());
+        for near in nears(&keys, 0) {
+            assert!(!near.is_empty());
+            assert_eq!(near.queued(), near.queue.len());
+        }
+    }
+}

@@ -22,7 +22,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::sync::RwLock;
+use crate::sync::{RwLock, read, write};
 use crate::task::Task;
 use crate::timer::claim::Claim;
 use crate::timer::id::{GENERATIONS, INDEX_BITS, TimerId};
@@ -172,7 +172,7 @@ impl Directory {
 
     /// Adds a page, all slots of which are the caller's.
     pub(crate) fn add(&self) -> Result<(u32, Arc<Page>), Unadded> {
-        let mut guard = self.entries.write().unwrap_or_else(|e| e.into_inner());
+        let mut guard = write(&self.entries);
         let Entries { entries, vacant, closed } = &mut *guard;
         if *closed {
             return Err(Unadded::Closed);
@@ -192,7 +192,7 @@ impl Directory {
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<Arc<Page>> {
-        let entries = self.entries.read().unwrap_or_else(|e| e.into_inner());
+        let entries = read(&self.entries);
         match entries.entries.get(number as usize)? {
             Entry::Page(page) => Some(Arc::clone(page)),
             Entry::Vacant(_) => None,
@@ -201,7 +201,7 @@ impl Directory {
 
     /// Removes a page. Its slots are all free.
     pub(crate) fn remove(&self, number: u32) {
-        let mut entries = self.entries.write().unwrap_or_else(|e| e.into_inner());
+        let mut entries = write(&self.entries);
         let Some(entry) = entries.entries.get_mut(number as usize) else { return };
         let Entry::Page(page) = &*entry else { return };
         let generation = page.next_generation();
@@ -215,7 +215,7 @@ impl Directory {
 
     /// Removes all pages, for good. What the loop still knows of them is its own affair.
     pub(crate) fn close(&self) {
-        let mut entries = self.entries.write().unwrap_or_else(|e| e.into_inner());
+        let mut entries = write(&self.entries);
         let gone = std::mem::replace(&mut *entries, Entries { closed: true, ..Entries::default() });
         drop(entries);
         drop(gone);
@@ -223,7 +223,7 @@ impl Directory {
 
     /// Applies a transition to the claim of a timer, from any thread.
     pub(crate) fn with_claim<R>(&self, id: TimerId, f: impl FnOnce(&Claim) -> R) -> Option<R> {
-        let entries = self.entries.read().unwrap_or_else(|e| e.into_inner());
+        let entries = read(&self.entries);
         match entries.entries.get((id.index() / PAGE) as usize)? {
             Entry::Page(page) => Some(f(page.claim(id.index()))),
             Entry::Vacant(_) => None,

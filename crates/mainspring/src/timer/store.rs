@@ -61,6 +61,9 @@ impl Store {
     #[inline]
     pub(crate) fn begin(&mut self, slots: &Slots, now: i64) {
         let Self { wheel, near, .. } = self;
+        if near.is_empty() && wheel.is_empty() {
+            return wheel.pass(granule(now));
+        }
         near.begin();
         let sorted = near.queued();
         wheel.advance(slots, granule(now), |index| {

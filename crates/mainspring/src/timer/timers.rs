@@ -347,7 +347,7 @@ impl Timers {
     }
 
     /// Those that keep the loop alive, so many at the most. What other threads sent before has been accepted.
-    pub(crate) fn referenced(&self, limit: usize) -> Vec<Referenced> {
+    pub(crate) fn list_referenced(&self, limit: usize) -> Vec<Referenced> {
         let inner = &*self.inner.borrow();
         let all = inner.slots.indices().filter_map(|index| {
             let slot = inner.slots.find(index)?;

@@ -122,6 +122,11 @@ impl Wheel {
         Self { levels: [const { None }; LEVELS], present, len: 0 }
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The last granule that is not kept here.
     #[inline]
     pub(crate) fn present(&self) -> i64 {
@@ -275,6 +280,12 @@ impl Wheel {
                 }
             });
         }
+        self.pass(to);
+    }
+
+    /// Lets time pass in which nothing becomes due.
+    #[inline]
+    pub(crate) fn pass(&mut self, to: i64) {
         self.present = self.present.max(to);
     }
 
@@ -329,6 +340,127 @@ impl Wheel {
             slots.node(index).prev.set(first);
             level.buckets[bucket].head = index;
             level.occupied.set(bucket as u32);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::timer::page::Directory;
+
+    /// Granules in half of the lowest level.
+    const HALF: i64 = 1 << LEVEL_BITS;
+
+    struct Bench {
+        directory: Directory,
+        slots: Slots,
+        wheel: Wheel,
+    }
+
+    impl Bench {
+        fn new(present: i64) -> Self {
+            let wheel = Wheel::new(present);
+            Self { directory: Directory::new(), slots: Slots::new(), wheel }
+        }
+
+        /// Adds a timer whose deadline is in that granule.
+        fn insert(&mut self, granule: i64) -> u32 {
+            let index = self.slots.take(&self.directory).unwrap();
+            let node = self.slots.page_of(index).node(index);
+            let deadline = granule << GRANULE_BITS;
+            node.deadline.set(deadline);
+            self.wheel.insert(&self.slots, node, index, deadline);
+            index
+        }
+
+        /// How many timers are on each level.
+        fn counts(&self) -> [usize; LEVELS] {
+            let next = |index: u32| {
+                let next = self.slots.node(index).next.get();
+                (next != NONE).then_some(next)
+            };
+            let count = |level: &Option<Box<Level>>| {
+                let buckets = level.iter().flat_map(|level| level.buckets.iter());
+                let heads = buckets.map(|bucket| bucket.head).filter(|head| *head != NONE);
+                heads
+                    .map(|head| std::iter::successors(Some(head), |index| next(*index)).count())
+                    .sum()
+            };
+            self.wheel.levels.each_ref().map(count)
+        }
+    }
+
+    #[test]
+    fn a_granule_is_the_same_length_everywhere() {
+        let length = 1 << GRANULE_BITS;
+        for (time, expected) in [(0, 0), (length - 1, 0), (length, 1), (-1, -1), (-length, -1)] {
+            assert_eq!(granule(time), expected, "{time}");
+        }
+    }
+
+    #[test]
+    fn a_timer_is_on_the_lowest_level_whose_halves_cover_it() {
+        let wheel = Wheel::new(HALF - 1);
+        for level in 0..LEVELS - 1 {
+            let below = LEVEL_BITS * level as u32;
+            let end = (2 * HALF) << below;
+            let place = |granule| wheel.place(granule);
+            assert_eq!(place(end - 1), Place { level, position: 2 * HALF - 1 });
+            assert_eq!(place(end), Place { level: level + 1, position: 2 });
+        }
+        let last = granule(i64::MAX);
+        let position = last >> (LEVEL_BITS * (LEVELS as u32 - 1));
+        assert_eq!(wheel.place(last), Place { level: LEVELS - 1, position });
+    }
+
+    #[test]
+    fn what_was_removed_is_not_there() {
+        let mut bench = Bench::new(0);
+        assert!(bench.wheel.is_empty());
+        let index = bench.insert(9);
+        assert!(!bench.wheel.is_empty());
+        bench.wheel.remove(&bench.slots, bench.slots.node(index));
+        assert!(bench.wheel.is_empty());
+        assert_eq!(bench.counts(), [0; LEVELS]);
+    }
+
+    #[test]
+    fn the_next_half_is_filled_ahead_and_bit_by_bit() {
+        for level in 1..LEVELS {
+            let mut bench = Bench::new(0);
+            let length = 1 << (LEVEL_BITS * level as u32);
+            for granule in 0..3 {
+                bench.insert(2 * length + granule);
+            }
+            let mut expected = [0; LEVELS];
+            expected[level] = 3;
+            bench.wheel.prepare(&bench.slots, 2);
+            assert_eq!(bench.counts(), expected, "it is not the next half");
+            bench.wheel.pass(length);
+            for moved in [2, 3, 3] {
+                bench.wheel.prepare(&bench.slots, 2);
+                assert_eq!(bench.counts()[level], 3 - moved);
+                assert_eq!(bench.counts()[level - 1], moved);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_bucket_can_be_removed() {
+        for level in 1..LEVELS {
+            let mut bench = Bench::new(0);
+            let length = 1 << (LEVEL_BITS * level as u32);
+            let first = bench.insert(2 * length);
+            bench.insert(2 * length + 1);
+            bench.wheel.pass(length);
+            bench.wheel.prepare(&bench.slots, 1);
+            assert_eq!(bench.counts()[level], 1);
+            assert_eq!(bench.wheel.len, 2);
+            bench.wheel.remove(&bench.slots, bench.slots.node(first));
+            assert_eq!(bench.counts()[level], 0);
+            assert_eq!(bench.wheel.first_of(level), None);
+            assert_eq!(bench.wheel.len, 1);
         }
     }
 }

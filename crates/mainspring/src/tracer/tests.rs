@@ -240,7 +240,7 @@ fn slices_nest_and_flows_bind_whatever_happens() {
         let mut now = 1_000_000;
         for number in 0..500 {
             let tick = now;
-            for phase in Phase::ALL {
+            for &phase in Phase::ALL {
                 let phase_from = now;
                 for _ in 0..dice.roll(4) {
                     let from = now + dice.roll(2);

@@ -8,8 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 /// How long a test may take that is made for several variants, and any other one.
-const VARIANT: Duration = Duration::from_secs(60);
-const ANY: Duration = Duration::from_secs(180);
+const VARIANT: Duration = Duration::from_secs(60 * SLOWNESS);
+const ANY: Duration = Duration::from_secs(180 * SLOWNESS);
+
+/// Under a sanitizer what is busy takes many times as long.
+const SLOWNESS: u64 = if cfg!(any(mainspring_asan, mainspring_tsan)) { 10 } else { 1 };
 
 /// Ends the process, with the test's name, if the guard lives for too long.
 pub fn watchdog(test: &str) -> Watchdog {

@@ -5,6 +5,7 @@
 
 pub mod census;
 pub mod hangs;
+pub mod streams;
 pub mod timers;
 pub mod wakers;
 

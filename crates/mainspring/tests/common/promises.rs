@@ -162,7 +162,7 @@ impl Bench {
 
     pub fn with(configure: impl FnOnce(Builder) -> Builder) -> Self {
         let name = thread::current().name().unwrap_or("unnamed").to_owned();
-        let watchdog = watchdog(Box::leak(name.into_boxed_str()));
+        let watchdog = watchdog(&name);
         let (reports, unhandled, handled) =
             (SharedLog::new(), SharedLog::new(), SharedLog::<PromiseId>::new());
         let (log, ids) = (reports.clone(), unhandled.clone());
@@ -192,7 +192,7 @@ impl Bench {
             reports: SharedLog::new(),
             unhandled: SharedLog::new(),
             handled: SharedLog::new(),
-            _watchdog: watchdog(Box::leak(name.into_boxed_str())),
+            _watchdog: watchdog(&name),
         }
     }
 

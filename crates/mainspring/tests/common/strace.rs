@@ -10,7 +10,11 @@
 mod lockless;
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+
+use mainspring::Handle;
 
 const KEY: &str = "MAINSPRING_SCENARIO";
 const MARK: &str = "/no/such/mark/";
@@ -28,6 +32,35 @@ pub fn scenario() -> Option<String> {
 pub fn wait_until(condition: impl Fn() -> bool) {
     while !condition() {
         thread::yield_now();
+    }
+}
+
+/// How many of each kind there are between two marks of [`submit_while_awake`].
+pub const SUBMITS: usize = 1_000;
+
+/// Submits to a loop that is kept awake by a callback, and marks that, so many times. The loop runs on another thread.
+pub fn submit_while_awake(handle: &Handle, times: usize) {
+    for _ in 0..times {
+        let (busy, release) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (is_busy, is_released) = (Arc::clone(&busy), Arc::clone(&release));
+        handle
+            .submit(move |_| {
+                is_busy.store(true, Ordering::Release);
+                while !is_released.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+            })
+            .unwrap();
+        wait_until(|| busy.load(Ordering::Acquire));
+        mark("submits");
+        for _ in 0..SUBMITS {
+            handle.submit(|_| ()).unwrap();
+            handle.submit_internal(|_| ()).unwrap();
+            handle.queue_microtask(|_| ()).unwrap();
+        }
+        mark("end");
+        release.store(true, Ordering::Release);
+        wait_until(|| handle.pending() == 0);
     }
 }
 

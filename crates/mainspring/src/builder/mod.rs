@@ -1,99 +1,19 @@
 //! Options of a loop.
 
-use std::sync::Arc;
+mod config;
+mod hooks;
+
 use std::time::Duration;
 
+pub(crate) use self::config::Config;
+pub use self::config::FastPathMode;
 #[cfg(all(feature = "metrics", not(loom)))]
 use crate::Tracer;
-use crate::fault::{PanicPolicy, UncaughtPanic};
-use crate::hooks::{Diagnostic, Hooks, Overload};
-use crate::safety::{Fault, Observers, Profile, StageEvent, Transition};
-use crate::{Cx, Error, EventLoop, PromiseId, UnhandledRejection, VirtualClock};
-
-/// How the loop blocks when it has nothing to do.
-///
-/// ```
-/// use mainspring::{EventLoop, FastPathMode};
-///
-/// let event_loop = EventLoop::builder().fast_path(FastPathMode::Disabled).build()?;
-/// assert_eq!(event_loop.handle().fast_path(), FastPathMode::Disabled);
-/// # Ok::<(), mainspring::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[non_exhaustive]
-pub enum FastPathMode {
-    /// Park the thread while there is nothing to poll, wait in the poller otherwise.
-    #[default]
-    Auto = 0,
-    /// Always park the thread. Descriptors cannot be registered then.
-    Forced = 1,
-    /// Always wait in the poller.
-    Disabled = 2,
-}
-
-impl FastPathMode {
-    pub(crate) fn from_number(number: u8) -> Self {
-        match number {
-            0 => Self::Auto,
-            1 => Self::Forced,
-            _ => Self::Disabled,
-        }
-    }
-}
-
-/// The values behind the options.
-#[derive(Clone, Debug)]
-pub(crate) struct Config {
-    pub(crate) external_budget: usize,
-    pub(crate) future_budget: usize,
-    pub(crate) high_water_mark: usize,
-    /// The greatest number for none.
-    pub(crate) microtask_budget: u64,
-    pub(crate) internal_flood_mark: usize,
-    pub(crate) strict_microtasks: bool,
-    pub(crate) max_spin: Duration,
-    /// In nanoseconds.
-    pub(crate) timer_slack: i64,
-    /// Whether timers that become due during the timer phase are run by it.
-    pub(crate) catches_up: bool,
-    pub(crate) max_workers: usize,
-    pub(crate) worker_keep_alive: Duration,
-    pub(crate) fast_path: FastPathMode,
-    pub(crate) panic_policy: PanicPolicy,
-    pub(crate) clock: Option<VirtualClock>,
-    pub(crate) profile: Profile,
-    /// Who is told of what the profile sees.
-    pub(crate) observers: Observers,
-    /// Whether the loop is measured.
-    #[cfg(feature = "metrics")]
-    pub(crate) metrics: bool,
-    #[cfg(feature = "metrics")]
-    pub(crate) stall_threshold: Option<Duration>,
-    #[cfg(all(feature = "metrics", not(loom)))]
-    pub(crate) tracer: Option<Tracer>,
-}
-
-impl Config {
-    /// Whether the loop is observed.
-    pub(crate) fn is_observed(&self) -> bool {
-        #[cfg(feature = "metrics")]
-        return self.metrics || self.stall_threshold.is_some() || self.is_traced();
-        #[cfg(not(feature = "metrics"))]
-        false
-    }
-}
-
-#[cfg(feature = "metrics")]
-impl Config {
-    /// Whether there is a trace of the loop.
-    pub(crate) fn is_traced(&self) -> bool {
-        #[cfg(not(loom))]
-        return self.tracer.is_some();
-        #[cfg(loom)]
-        false
-    }
-}
+use crate::clock::nanoseconds;
+use crate::fault::PanicPolicy;
+use crate::hooks::Hooks;
+use crate::safety::{Observers, Profile};
+use crate::{Error, EventLoop, VirtualClock};
 
 /// Sets the options of a loop before it is built.
 ///
@@ -177,7 +97,7 @@ impl Builder {
         self
     }
 
-    /// How many polls of [futures](Cx::spawn_local) one tick makes at the most. 256 by default; at least 1.
+    /// How many polls of [futures](crate::Cx::spawn_local) one tick makes at the most. 256 by default; at least 1.
     ///
     /// ```
     /// let event_loop = mainspring::EventLoop::builder().future_budget(16).build()?;
@@ -219,7 +139,7 @@ impl Builder {
         self
     }
 
-    /// After how many internal tasks in one tick a [`Diagnostic::InternalFlood`] is reported. 100,000
+    /// After how many internal tasks in one tick a [`Diagnostic::InternalFlood`](crate::Diagnostic::InternalFlood) is reported. 100,000
     /// by default; at least 1.
     ///
     /// ```
@@ -315,7 +235,7 @@ impl Builder {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn timer_slack(mut self, slack: Duration) -> Self {
-        self.config.timer_slack = i64::try_from(slack.as_nanos()).unwrap_or(i64::MAX);
+        self.config.timer_slack = nanoseconds(slack).unwrap_or(i64::MAX);
         self
     }
 
@@ -363,7 +283,7 @@ impl Builder {
     }
 
     /// Whether the loop counts and measures what it does, for [`Handle::metrics`](crate::Handle::metrics), and
-    /// notes where timers, descriptors, futures and the like come from, for [`Cx::why_alive`]. False by default, and
+    /// notes where timers, descriptors, futures and the like come from, for [`Cx::why_alive`](crate::Cx::why_alive). False by default, and
     /// then it costs nothing.
     ///
     /// ```
@@ -401,26 +321,6 @@ impl Builder {
         self
     }
 
-    /// Called with every [stall](Self::stall_threshold), when it is found and once more when it is over. Without a
-    /// hook it is logged as a warning.
-    ///
-    /// It is called on a thread of its own, as the loop's is not to be had. A panic of it is logged.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// let event_loop = mainspring::EventLoop::builder()
-    ///     .stall_threshold(Duration::from_millis(100))
-    ///     .on_stall(|stall| eprintln!("{stall}"))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    #[cfg(feature = "metrics")]
-    pub fn on_stall(mut self, hook: impl FnMut(&crate::Stall) + Send + 'static) -> Self {
-        self.stall_hook = Some(Box::new(hook));
-        self
-    }
-
     /// Has everything that the loop does written to a trace, and turns [`metrics`](Self::metrics) on. Then every
     /// callback is measured, which costs some tens of nanoseconds each.
     ///
@@ -442,124 +342,6 @@ impl Builder {
         self
     }
 
-    /// Called in every tick right before the loop polls.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder().on_prepare(|_| ()).build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_prepare(self, hook: impl FnMut(&Cx) + 'static) -> Self {
-        self.hooks.prepare.set(Box::new(hook));
-        self
-    }
-
-    /// Called in every tick after the poll and its callbacks, before the immediates.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder().on_check(|_| ()).build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_check(self, hook: impl FnMut(&Cx) + 'static) -> Self {
-        self.hooks.check.set(Box::new(hook));
-        self
-    }
-
-    /// Called when there is nothing to run, before the loop blocks. If it queues something, the loop
-    /// does not block.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder().on_idle(|_| ()).build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_idle(self, hook: impl FnMut(&Cx) + 'static) -> Self {
-        self.hooks.idle.set(Box::new(hook));
-        self
-    }
-
-    /// Called when [`run_until_idle`](EventLoop::run_until_idle) found nothing alive. If it queues
-    /// something, the loop goes on, and the hook is called again later.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder().on_before_exit(|_| ()).build()?;
-    /// event_loop.run_until_idle()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_before_exit(self, hook: impl FnMut(&Cx) + 'static) -> Self {
-        self.hooks.before_exit.set(Box::new(hook));
-        self
-    }
-
-    /// Called once in each tick that leaves external tasks behind because its budget was spent.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder()
-    ///     .on_overload(|_, overload| eprintln!("{} are waiting", overload.pending))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_overload(self, hook: impl FnMut(&Cx, Overload) + 'static) -> Self {
-        self.hooks.overload.set(Box::new(hook));
-        self
-    }
-
-    /// Called with what deserves attention. Without a hook it is logged as a warning.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder()
-    ///     .on_diagnostic(|_, diagnostic| eprintln!("{diagnostic:?}"))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_diagnostic(self, hook: impl FnMut(&Cx, Diagnostic) + 'static) -> Self {
-        self.hooks.diagnostic.set(Box::new(hook));
-        self
-    }
-
-    /// Called with every panic that left a callback, under [`PanicPolicy::Isolate`]. Without a hook
-    /// it is logged as an error. A panic of the hook itself is logged.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder()
-    ///     .on_uncaught(|_, panic| eprintln!("{panic}"))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_uncaught(self, hook: impl FnMut(&Cx, UncaughtPanic) + 'static) -> Self {
-        self.hooks.uncaught.set(Box::new(hook));
-        self
-    }
-
-    /// Called with every promise that was rejected, and to which nobody had attached a handler when the
-    /// microtasks were done: once, right after them. Without a hook it is logged as an error.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder()
-    ///     .on_unhandled_rejection(|_, rejection| eprintln!("{}", rejection.reason()))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_unhandled_rejection(
-        self,
-        hook: impl FnMut(&Cx, UnhandledRejection) + 'static,
-    ) -> Self {
-        self.hooks.unhandled_rejection.set(Box::new(hook));
-        self
-    }
-
-    /// Called when somebody attaches a handler to a promise that was reported as
-    /// [unhandled](Self::on_unhandled_rejection).
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder()
-    ///     .on_rejection_handled(|_, id| eprintln!("promise {id} was handled after all"))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_rejection_handled(self, hook: impl FnMut(&Cx, PromiseId) + 'static) -> Self {
-        self.hooks.rejection_handled.set(Box::new(hook));
-        self
-    }
-
     /// Which trade-offs the loop makes. [`Profile::Performance`] by default.
     ///
     /// ```
@@ -570,71 +352,6 @@ impl Builder {
     /// ```
     pub fn profile(mut self, profile: Profile) -> Self {
         self.config.profile = profile;
-        self
-    }
-
-    /// Called after each change of the loop's [state](crate::LoopState), in their order, on the thread that made it or one that
-    /// made another meanwhile. Needs [`Profile::MaximumSafety`].
-    ///
-    /// ```
-    /// use mainspring::{EventLoop, Profile};
-    ///
-    /// let event_loop = EventLoop::builder()
-    ///     .profile(Profile::MaximumSafety)
-    ///     .on_transition(|change| println!("from {} to {}", change.from, change.to))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_transition(mut self, hook: impl Fn(&Transition) + Send + Sync + 'static) -> Self {
-        self.config.observers.transition = Some(Arc::new(hook));
-        self
-    }
-
-    /// Called when a stage of the end of the loop begins and when it is over, in their order. Needs
-    /// [`Profile::MaximumSafety`].
-    ///
-    /// ```
-    /// use mainspring::{EventLoop, Profile};
-    ///
-    /// let event_loop = EventLoop::builder()
-    ///     .profile(Profile::MaximumSafety)
-    ///     .on_shutdown_stage(|event| println!("{}: {}", event.stage, event.is_over))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_shutdown_stage(mut self, hook: impl Fn(&StageEvent) + Send + Sync + 'static) -> Self {
-        self.config.observers.stage = Some(Arc::new(hook));
-        self
-    }
-
-    /// Called when something goes wrong: a call that fails, a callback that panics, an invariant of the loop that is
-    /// broken. On the thread where that happens, until the loop has ended. Needs [`Profile::MaximumSafety`].
-    ///
-    /// ```
-    /// use mainspring::{EventLoop, Profile};
-    ///
-    /// let event_loop = EventLoop::builder()
-    ///     .profile(Profile::MaximumSafety)
-    ///     .on_fault(|fault| eprintln!("{fault}"))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_fault(mut self, hook: impl Fn(&Fault) + Send + Sync + 'static) -> Self {
-        self.config.observers.fault = Some(Arc::new(hook));
-        self
-    }
-
-    /// Called when the poller failed for good, before the loop shuts down because of it. Without a
-    /// hook it is logged as an error.
-    ///
-    /// ```
-    /// let event_loop = mainspring::EventLoop::builder()
-    ///     .on_error(|_, error| eprintln!("{error}"))
-    ///     .build()?;
-    /// # Ok::<(), mainspring::Error>(())
-    /// ```
-    pub fn on_error(self, hook: impl FnMut(&Cx, &Error) + 'static) -> Self {
-        self.hooks.error.set(Box::new(hook));
         self
     }
 

@@ -1,4 +1,4 @@
-// A TCP server that sends back what it is sent: `mainspring run examples/js/echo.js 7000`, then `nc 127.0.0.1 7000`.
+// A TCP server that sends back what it is sent: `cargo run --release -- run examples/js/echo.js 7000`, then `nc 127.0.0.1 7000`.
 // Without a port, it talks to itself for a moment.
 
 import { connect, createServer } from "node:net";

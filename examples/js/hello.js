@@ -1,4 +1,4 @@
-// What runs when. The order is specified, and the same every time.
+// What runs when: `cargo run --release -- run examples/js/hello.js`. The order is specified, and the same every time.
 
 console.log("1  the script");
 

@@ -1,4 +1,5 @@
-// Some of what there is: promises, timers, abort signals, events, sockets, values, and why the loop is alive.
+// Some of what there is: promises, timers, abort signals, events, sockets, values, and why the loop is alive:
+// cargo run --release -- run examples/js/parts.js
 
 import { once } from "node:events";
 import { connect, createServer } from "node:net";

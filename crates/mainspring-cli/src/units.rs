@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use mainspring_quickjs::{Error, Limits};
+
 /// Bytes, as they are shown: `1.5 MiB`.
 pub(crate) struct Bytes(pub(crate) u64);
 
@@ -41,9 +43,7 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
 /// A size that the engine can do with.
 pub(crate) fn parse_memory(text: &str) -> Result<usize, String> {
     match parse_size(text)? {
-        size if size < 1 << 20 => {
-            Err("the engine itself needs about half of 1M: allow at least that".into())
-        }
+        size if size < Limits::LEAST_MEMORY => Err(Error::TooLittleMemory.to_string()),
         size => Ok(size),
     }
 }

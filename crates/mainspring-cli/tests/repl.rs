@@ -149,7 +149,7 @@ fn errors_are_shown_and_nothing_ends() {
     assert_eq!(terminal.enter("_error.message"), "'boom'");
     assert_eq!(terminal.enter("throw 'text'"), "Uncaught 'text'");
     assert!(terminal.enter("a b").starts_with("a b\n  ^\n\nUncaught SyntaxError: "));
-    assert!(terminal.enter("fetch()").contains("fetch is not part of this runtime yet"));
+    assert!(terminal.enter("fetch()").contains("fetch is not part of this runtime"));
     assert!(
         terminal
             .enter("await Promise.reject(new Error('later'))")

@@ -8,15 +8,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use mainspring::{Handle, Latency, Metrics, Phase, Queue};
+use mainspring::{Handle, Latency, Metrics, Phase, PhaseMetrics, Queue, QueueMetrics};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
-    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, NoLabelSet, text,
+    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, MetricEncoder, NoLabelSet, text,
 };
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
 /// The content type of what [`openmetrics`] writes.
+///
+/// ```
+/// let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {}\r\n", mainspring_inspect::CONTENT_TYPE);
+/// assert!(head.contains("openmetrics-text"));
+/// ```
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The figures of loops as OpenMetrics text, for an HTTP server that a program has already.
@@ -58,11 +63,16 @@ pub fn openmetrics<'a>(loops: impl IntoIterator<Item = (&'a str, Metrics)>) -> S
 /// # Ok::<(), mainspring::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[must_use = "nothing is read before it is registered"]
 pub struct Figures(BTreeMap<String, Handle>);
 
 impl Figures {
     /// Of no loop yet.
-    #[must_use]
+    ///
+    /// ```
+    /// let figures = mainspring_inspect::Figures::new();
+    /// # drop(figures);
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -76,7 +86,6 @@ impl Figures {
     /// # drop(figures);
     /// # Ok::<(), mainspring::Error>(())
     /// ```
-    #[must_use]
     pub fn with(mut self, name: impl Into<String>, handle: &Handle) -> Self {
         self.0.insert(name.into(), handle.clone());
         self
@@ -172,31 +181,36 @@ impl Writer<'_, '_> {
     }
 
     fn phases(&mut self) -> fmt::Result {
-        let each = |m: &Metrics| Phase::ALL.map(|phase| (label("phase", phase), m.phase(phase)));
+        fn each<V>(m: &Metrics, value: impl Fn(PhaseMetrics) -> V) -> Vec<(Vec<Label>, V)> {
+            let line = |&phase| (vec![label("phase", phase)], value(m.phase(phase)));
+            Phase::ALL.iter().map(line).collect()
+        }
         let seconds = Some(Unit::Seconds);
         self.counters("phase", "How long a phase has run, all ticks together", seconds, |m| {
-            each(m).map(|(label, phase)| (vec![label], phase.time.as_secs_f64())).into()
+            each(m, |phase| phase.time.as_secs_f64())
         })?;
         self.counters("phase_callbacks", "Callbacks of a phase", None, |m| {
-            each(m).map(|(label, phase)| (vec![label], phase.callbacks)).into()
+            each(m, |phase| phase.callbacks)
         })
     }
 
     fn queues(&mut self) -> fmt::Result {
-        let each = |m: &Metrics| Queue::ALL.map(|queue| (label("queue", queue), m.queue(queue)));
+        fn each<V>(m: &Metrics, value: impl Fn(QueueMetrics) -> V) -> Vec<(Vec<Label>, V)> {
+            let line = |&queue| (vec![label("queue", queue)], value(m.queue(queue)));
+            Queue::ALL.iter().map(line).collect()
+        }
         self.gauges("queue_depth", "How many wait in a queue", None, |m| {
-            each(m).map(|(label, queue)| (vec![label], queue.current)).into()
+            each(m, |queue| queue.current)
         })?;
         self.gauges("queue_depth_max", "The most that have waited in a queue", None, |m| {
-            each(m).map(|(label, queue)| (vec![label], queue.max)).into()
+            each(m, |queue| queue.max)
         })?;
         self.gauges("queue_depth_average", "How many wait in a queue, smoothed", None, |m| {
-            each(m).map(|(label, queue)| (vec![label], queue.average)).into()
+            each(m, |queue| queue.average)
         })?;
         self.latency("queue_wait", "How long entries of a queue waited until they were run", |m| {
-            let has_waits = |queue: &Queue| *queue != Queue::Futures;
-            let queues = Queue::ALL.into_iter().filter(has_waits);
-            queues.map(|queue| (Some(label("queue", queue)), m.queue(queue).wait)).collect()
+            let queues = Queue::ALL.iter().filter(|&&queue| queue != Queue::Futures);
+            queues.map(|&queue| (Some(label("queue", queue)), m.queue(queue).wait)).collect()
         })
     }
 
@@ -249,16 +263,9 @@ impl Writer<'_, '_> {
         unit: Option<Unit>,
         of: impl Fn(&Metrics) -> Vec<(Vec<Label>, V)>,
     ) -> fmt::Result {
-        let name = format!("mainspring_{name}");
-        let mut family =
-            self.encoder.encode_descriptor(&name, help, unit.as_ref(), MetricType::Gauge)?;
-        for (name, metrics) in &self.loops {
-            for (labels, value) in of(metrics) {
-                let labels = ([("loop", name.as_str())], labels);
-                family.encode_family(&labels)?.encode_gauge(&value)?;
-            }
-        }
-        Ok(())
+        self.family(name, help, unit, MetricType::Gauge, of, |mut line, value| {
+            line.encode_gauge(value)
+        })
     }
 
     fn counters<V: EncodeCounterValue>(
@@ -268,15 +275,27 @@ impl Writer<'_, '_> {
         unit: Option<Unit>,
         of: impl Fn(&Metrics) -> Vec<(Vec<Label>, V)>,
     ) -> fmt::Result {
+        self.family(name, help, unit, MetricType::Counter, of, |mut line, value| {
+            line.encode_counter::<NoLabelSet, _, u64>(value, None)
+        })
+    }
+
+    /// The lines of all loops, each value by `encode`.
+    fn family<V>(
+        &mut self,
+        name: &str,
+        help: &str,
+        unit: Option<Unit>,
+        kind: MetricType,
+        of: impl Fn(&Metrics) -> Vec<(Vec<Label>, V)>,
+        encode: impl Fn(MetricEncoder<'_>, &V) -> fmt::Result,
+    ) -> fmt::Result {
         let name = format!("mainspring_{name}");
-        let mut family =
-            self.encoder.encode_descriptor(&name, help, unit.as_ref(), MetricType::Counter)?;
+        let mut family = self.encoder.encode_descriptor(&name, help, unit.as_ref(), kind)?;
         for (name, metrics) in &self.loops {
             for (labels, value) in of(metrics) {
                 let labels = ([("loop", name.as_str())], labels);
-                family
-                    .encode_family(&labels)?
-                    .encode_counter::<NoLabelSet, _, u64>(&value, None)?;
+                encode(family.encode_family(&labels)?, &value)?;
             }
         }
         Ok(())

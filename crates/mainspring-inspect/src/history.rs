@@ -38,7 +38,7 @@ fn difference(elapsed: Duration, before: &Metrics, now: &Metrics) -> Sample {
     let share = |part: f64| if driven > 0.0 { rounded((part / driven).min(1.0), 1e4) } else { 0.0 };
     let ticks = now.ticks.saturating_sub(before.ticks);
     let callbacks = now.callbacks.saturating_sub(before.callbacks);
-    let phases = Phase::ALL.map(|phase| {
+    let phases = Phase::ALL.iter().map(|&phase| {
         let spent = now.phase(phase).time.saturating_sub(before.phase(phase).time);
         share(spent.as_secs_f64())
     });
@@ -49,8 +49,8 @@ fn difference(elapsed: Duration, before: &Metrics, now: &Metrics) -> Sample {
         tick_mean: (ticks > 0).then(|| rounded(busy / ticks as f64, 1e9)),
         tick_p50: now.tick.p50.as_secs_f64(),
         tick_p99: now.tick.p99.as_secs_f64(),
-        phases: phases.into(),
-        queues: Queue::ALL.map(|queue| now.queue(queue).current).into(),
+        phases: phases.collect(),
+        queues: Queue::ALL.iter().map(|&queue| now.queue(queue).current).collect(),
     }
 }
 

@@ -146,6 +146,7 @@ impl Drop for Inspector {
 /// # Ok::<(), mainspring_inspect::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "serve makes an inspector of it"]
 pub struct Builder {
     allow_remote: bool,
 }
@@ -158,7 +159,6 @@ impl Builder {
     /// let builder = mainspring_inspect::Inspector::builder().allow_remote(true);
     /// # drop(builder);
     /// ```
-    #[must_use]
     pub fn allow_remote(mut self, allow: bool) -> Self {
         self.allow_remote = allow;
         self

@@ -32,6 +32,12 @@
 //! The pages are served by a thread and a loop of their own. Figures and stalls are read without the watched loop,
 //! which does not notice. Only what keeps it alive has to be asked from itself, by one short task: about once a
 //! second, and only while somebody looks.
+//!
+//! # Other crates in the interface
+//!
+//! `prometheus-client` 0.24, whose trait `Collector` is what [`Figures`] are; and `serde` 1, by whose traits what is in
+//! [`model`] is written and read. And `mainspring`. No other crate's types are a part of it, so a new version of another
+//! dependency is none of this crate.
 
 #[cfg(unix)]
 mod answer;
@@ -57,3 +63,12 @@ pub use error::Error;
 pub use figures::{CONTENT_TYPE, Figures, openmetrics};
 #[cfg(unix)]
 pub use inspector::{Builder, Inspector};
+
+/// The pages of the book.
+#[cfg(all(doctest, unix))]
+mod book {
+    #[doc = include_str!("../docs/inside.md")]
+    mod inside {}
+    #[doc = include_str!("../docs/misbehaves.md")]
+    mod misbehaves {}
+}

@@ -24,10 +24,28 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// The version of what is written.
+///
+/// ```
+/// use mainspring_inspect::model::{State, VERSION};
+///
+/// fn is_known(state: &State) -> bool {
+///     state.version == VERSION
+/// }
+/// ```
 pub const VERSION: u32 = 1;
 
 /// All of it.
+///
+/// ```
+/// use mainspring_inspect::model::State;
+///
+/// let text = r#"{"version": 1, "program": "server", "pid": 7, "time": 1.5, "phases": [], "queues": [], "loops": []}"#;
+/// let state: State = serde_json::from_str(text)?;
+/// assert_eq!((state.program.as_str(), state.pid), ("server", 7));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct State {
     /// See [`VERSION`].
     pub version: u32,
@@ -46,7 +64,23 @@ pub struct State {
 }
 
 /// A loop that is watched.
+///
+/// ```
+/// use mainspring_inspect::model::State;
+///
+/// let text = r#"{
+///     "version": 1, "program": "server", "pid": 7, "time": 1.5, "phases": [], "queues": [],
+///     "loops": [{"name": "main", "state": "sleeping", "metrics": null, "busy": null, "stalls": [],
+///                "why_alive": {"reasons": [], "age": 0.1, "unanswered": null}, "history": []}]
+/// }"#;
+/// let state: State = serde_json::from_str(text)?;
+/// for watched in state.loops {
+///     println!("{} is {}", watched.name, watched.state);
+/// }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Loop {
     /// As it was given.
     pub name: String,
@@ -65,8 +99,20 @@ pub struct Loop {
 }
 
 /// As [`mainspring::Metrics`].
+///
+/// ```
+/// use mainspring_inspect::model::Metrics;
+///
+/// let event_loop = mainspring::EventLoop::builder().metrics(true).build()?;
+/// event_loop.cx().submit(|_| ())?;
+/// event_loop.run_until_idle()?;
+/// let metrics = Metrics::from(&event_loop.cx().metrics().unwrap());
+/// assert_eq!(metrics.callbacks, 1);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are those of mainspring::Metrics")]
+#[non_exhaustive]
 pub struct Metrics {
     pub uptime: f64,
     pub ticks: u64,
@@ -94,8 +140,20 @@ pub struct Metrics {
 }
 
 /// As [`mainspring::Latency`].
+///
+/// ```
+/// use mainspring_inspect::model::Metrics;
+///
+/// let event_loop = mainspring::EventLoop::builder().metrics(true).build()?;
+/// event_loop.cx().submit(|_| ())?;
+/// event_loop.run_until_idle()?;
+/// let metrics = Metrics::from(&event_loop.cx().metrics().unwrap());
+/// assert!(metrics.tick.p50 <= metrics.tick.max);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are those of mainspring::Latency")]
+#[non_exhaustive]
 pub struct Latency {
     pub count: u64,
     pub mean: f64,
@@ -107,8 +165,21 @@ pub struct Latency {
 }
 
 /// As [`mainspring::PhaseMetrics`].
+///
+/// ```
+/// use mainspring_inspect::model::Metrics;
+///
+/// let event_loop = mainspring::EventLoop::builder().metrics(true).build()?;
+/// event_loop.cx().submit(|_| ())?;
+/// event_loop.run_until_idle()?;
+/// let metrics = Metrics::from(&event_loop.cx().metrics().unwrap());
+/// let names: Vec<_> = metrics.phases.iter().map(|phase| phase.name.as_str()).collect();
+/// assert!(names.contains(&"timers"));
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are those of mainspring::PhaseMetrics")]
+#[non_exhaustive]
 pub struct Phase {
     pub name: String,
     pub time: f64,
@@ -116,8 +187,21 @@ pub struct Phase {
 }
 
 /// As [`mainspring::QueueMetrics`].
+///
+/// ```
+/// use mainspring_inspect::model::Metrics;
+///
+/// let event_loop = mainspring::EventLoop::builder().metrics(true).build()?;
+/// event_loop.cx().submit(|_| ())?;
+/// event_loop.run_until_idle()?;
+/// let metrics = Metrics::from(&event_loop.cx().metrics().unwrap());
+/// let external = metrics.queues.iter().find(|queue| queue.name == "external").unwrap();
+/// assert_eq!(external.current, 0);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are those of mainspring::QueueMetrics")]
+#[non_exhaustive]
 pub struct Queue {
     pub name: String,
     pub current: u64,
@@ -127,7 +211,17 @@ pub struct Queue {
 }
 
 /// As [`mainspring::Stall`].
+///
+/// ```
+/// use mainspring_inspect::model::Stall;
+///
+/// let text = r#"{"phase": "timers", "place": "src/main.rs:7:8", "age": 2.0, "duration": 0.5, "is_over": true}"#;
+/// let stall: Stall = serde_json::from_str(text)?;
+/// assert!(stall.is_over);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Stall {
     /// Where in the tick.
     pub phase: String,
@@ -142,7 +236,17 @@ pub struct Stall {
 }
 
 /// What keeps a loop from becoming idle, as it said itself.
+///
+/// ```
+/// use mainspring_inspect::model::WhyAlive;
+///
+/// let text = r#"{"reasons": [], "more": 3, "age": 0.1, "unanswered": null}"#;
+/// let why: WhyAlive = serde_json::from_str(text)?;
+/// assert_eq!(why.more, 3);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct WhyAlive {
     /// The first of them: [`KEPT`](Self::KEPT) at the most.
     pub reasons: Vec<Reason>,
@@ -157,11 +261,27 @@ pub struct WhyAlive {
 
 impl WhyAlive {
     /// How many reasons are kept: a loop may have a million timers.
+    ///
+    /// ```
+    /// use mainspring_inspect::model::WhyAlive;
+    ///
+    /// assert!(WhyAlive::default().reasons.len() <= WhyAlive::KEPT);
+    /// ```
     pub const KEPT: usize = 200;
 }
 
 /// As [`mainspring::Reason`].
+///
+/// ```
+/// use mainspring_inspect::model::Reason;
+///
+/// let text = r#"{"kind": "timer", "text": "a timer due in 1 s", "place": null}"#;
+/// let reason: Reason = serde_json::from_str(text)?;
+/// println!("{}", reason.text);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Reason {
     /// `timer`, `descriptor`, `job`, `future`, `guard`, `queue`, `pending` or `other`.
     pub kind: String,
@@ -172,7 +292,20 @@ pub struct Reason {
 }
 
 /// What a loop did in a second.
+///
+/// ```
+/// use mainspring_inspect::model::Sample;
+///
+/// let text = r#"{
+///     "at": 1.5, "utilisation": 0.25, "throughput": 100.0, "tick_mean": null, "tick_p50": 1e-6,
+///     "tick_p99": 1e-5, "phases": [0.2], "queues": [0]
+/// }"#;
+/// let sample: Sample = serde_json::from_str(text)?;
+/// println!("{:.0} % busy", sample.utilisation * 100.0);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Sample {
     /// When it ended.
     pub at: f64,
@@ -194,16 +327,24 @@ pub struct Sample {
 
 impl Sample {
     /// How many are kept of each loop.
+    ///
+    /// ```
+    /// use mainspring_inspect::model::{Loop, Sample};
+    ///
+    /// fn is_full(watched: &Loop) -> bool {
+    ///     watched.history.len() == Sample::KEPT
+    /// }
+    /// ```
     pub const KEPT: usize = 120;
 }
 
 impl From<&mainspring::Metrics> for Metrics {
     fn from(metrics: &mainspring::Metrics) -> Self {
-        let phases = mainspring::Phase::ALL.map(|phase| {
+        let phases = mainspring::Phase::ALL.iter().map(|&phase| {
             let mainspring::PhaseMetrics { time, callbacks, .. } = metrics.phase(phase);
             Phase { name: phase.to_string(), time: time.as_secs_f64(), callbacks }
         });
-        let queues = mainspring::Queue::ALL.map(|queue| {
+        let queues = mainspring::Queue::ALL.iter().map(|&queue| {
             let mainspring::QueueMetrics { current, max, average, wait, .. } = metrics.queue(queue);
             Queue { name: queue.to_string(), current, max, average, wait: wait.into() }
         });
@@ -229,8 +370,8 @@ impl From<&mainspring::Metrics> for Metrics {
             refusals: metrics.refusals,
             panics: metrics.panics,
             stalls: metrics.stalls,
-            phases: phases.into(),
-            queues: queues.into(),
+            phases: phases.collect(),
+            queues: queues.collect(),
         }
     }
 }

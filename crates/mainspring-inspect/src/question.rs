@@ -29,10 +29,13 @@ struct Slot {
 }
 
 /// The end of a question, however it ends.
-struct Task(Arc<Mutex<Slot>>);
+struct Task {
+    slot: Arc<Mutex<Slot>>,
+    has_ended: bool,
+}
 
 impl Task {
-    fn answer(&self, why: &WhyAlive) {
+    fn answer(mut self, why: &WhyAlive) {
         let kept = why.reasons.iter().take(model::WhyAlive::KEPT);
         let left = why.reasons.len().saturating_sub(model::WhyAlive::KEPT) + why.more;
         let why = model::WhyAlive {
@@ -41,18 +44,30 @@ impl Task {
             age: None,
             unanswered: None,
         };
-        lock(&self.0).answer = Some((Instant::now(), why));
+        self.end(Some(why));
+    }
+
+    /// Closes the question in the moment in which it is answered: nobody sees an answer to one that is open. Only once, as
+    /// the next one may be open after that.
+    fn end(&mut self, answer: Option<model::WhyAlive>) {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        let waiting = {
+            let mut slot = lock(&self.slot);
+            if let Some(why) = answer {
+                slot.answer = Some((Instant::now(), why));
+            }
+            slot.is_open = false;
+            std::mem::take(&mut slot.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
     }
 }
 
 impl Drop for Task {
     fn drop(&mut self) {
-        let waiting = {
-            let mut slot = lock(&self.0);
-            slot.is_open = false;
-            std::mem::take(&mut slot.waiting)
-        };
-        waiting.into_iter().for_each(Waker::wake);
+        self.end(None);
     }
 }
 
@@ -67,7 +82,7 @@ impl Question {
             slot.is_open = true;
             slot.asked = Some(Instant::now());
         }
-        let task = Task(self.0.clone());
+        let task = Task { slot: self.0.clone(), has_ended: false };
         // A loop that has terminated drops it, which closes the question.
         drop(
             handle

@@ -1,7 +1,13 @@
 //! The modules that are built in, as their sources.
 
 /// A module that is built in: the body of a function of `exports`, `require`, `module` and `host`.
+///
+/// ```
+/// let timers = mainspring_js::builtin("timers").unwrap();
+/// assert!(timers.source.contains("setTimeout"));
+/// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Builtin {
     /// What it is required by.
     pub name: &'static str,
@@ -34,6 +40,12 @@ pub fn builtin(name: &str) -> Option<&'static Builtin> {
 macro_rules! builtins {
     ($($name:literal)*) => {
         /// All modules that are built in, sorted by name.
+        ///
+        /// ```
+        /// for builtin in mainspring_js::BUILTINS.iter().filter(|builtin| builtin.is_public()) {
+        ///     println!("node:{}", builtin.name);
+        /// }
+        /// ```
         pub const BUILTINS: &[Builtin] = &[
             $(Builtin { name: $name, source: include_str!(concat!("js/", $name, ".js")) }),*
         ];

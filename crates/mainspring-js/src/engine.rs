@@ -1,7 +1,15 @@
 //! What an engine has to be able to do.
 
 /// A function of the JavaScript half that the loop calls. The script registers them by `host.setEntries`.
+///
+/// ```
+/// use mainspring_js::Entry;
+///
+/// let name = Entry::ALL.iter().find(|(entry, _)| *entry == Entry::BeforeExit).unwrap().1;
+/// assert_eq!(name, "beforeExit");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Entry {
     /// `timer(target)`: a timer is due.
     Timer,
@@ -13,13 +21,19 @@ pub enum Entry {
     Task,
     /// `beforeExit()`: nothing is left to do.
     BeforeExit,
-    /// `exit()`: the end.
+    /// `exit()`: the end. The exit code is told to the host by an operation.
     Exit,
 }
 
 impl Entry {
     /// All entries, with the names of the properties that `setEntries` takes.
-    pub const ALL: [(Entry, &'static str); 6] = [
+    ///
+    /// ```
+    /// for (entry, name) in mainspring_js::Entry::ALL {
+    ///     println!("setEntries({{ {name}() {{}} }}) is for {entry:?}");
+    /// }
+    /// ```
+    pub const ALL: &'static [(Self, &'static str)] = &[
         (Self::Timer, "timer"),
         (Self::Immediate, "immediate"),
         (Self::Ticks, "ticks"),
@@ -30,6 +44,10 @@ impl Entry {
 }
 
 /// How an exception came to be uncaught.
+///
+/// ```
+/// assert_eq!(mainspring_js::Origin::Rejection.name(), "unhandledRejection");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// It was thrown.
@@ -51,9 +69,35 @@ impl Origin {
             Self::Rejection => "unhandledRejection",
         }
     }
+
+    /// The one that scripts call so.
+    ///
+    /// ```
+    /// use mainspring_js::Origin;
+    ///
+    /// assert_eq!(Origin::from_name("unhandledRejection"), Some(Origin::Rejection));
+    /// assert_eq!(Origin::from_name("something else"), None);
+    /// ```
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Exception, Self::Rejection].into_iter().find(|origin| origin.name() == name)
+    }
 }
 
 /// How a call of the engine ended, if not well.
+///
+/// ```
+/// use mainspring_js::Thrown;
+///
+/// fn show(thrown: &Thrown<String>) -> &str {
+///     match thrown {
+///         Thrown::Exception(text) => text,
+///         Thrown::Interrupted => "it was stopped",
+///         Thrown::OutOfMemory => "it has no memory left",
+///     }
+/// }
+/// assert_eq!(show(&Thrown::Exception("Error: boom".into())), "Error: boom");
+/// ```
 #[derive(Debug)]
 pub enum Thrown<R> {
     /// The script threw this.
@@ -65,6 +109,19 @@ pub enum Thrown<R> {
 }
 
 /// What [`Engine::run_job`] did.
+///
+/// ```
+/// use mainspring_js::{JobRun, Thrown};
+///
+/// fn run(job: Option<fn() -> Result<(), String>>) -> JobRun<String> {
+///     match job.map(|job| job()) {
+///         None => JobRun::None,
+///         Some(Ok(())) => JobRun::Ran,
+///         Some(Err(error)) => JobRun::Threw(Thrown::Exception(error)),
+///     }
+/// }
+/// assert!(matches!(run(Some(|| Ok(()))), JobRun::Ran));
+/// ```
 #[derive(Debug)]
 pub enum JobRun<R> {
     /// There was no job.
@@ -100,6 +157,19 @@ pub enum JobRun<R> {
 /// | `exit(code)` | [`Layer::exit`](crate::Layer::exit), and stops the script |
 /// | `requireModule(path, parent)`, `defineModule(path, source)`, `parsesAsModule(source)` | for engines with ES modules |
 /// | `gc()`, `memoryUsage()` | what they say |
+///
+/// The least that an engine can be, and what the layer makes of it:
+///
+/// ```
+#[doc = include_str!("../docs/closures.rs")]
+/// # fn main() -> Result<(), mainspring::Error> {
+/// let event_loop = EventLoop::new()?;
+/// let layer = join(&event_loop, Options::new());
+/// layer.start_timer(Rc::new(|| println!("hello")), 10.0, true)?;
+/// event_loop.run_until_idle()?;
+/// # Ok(())
+/// # }
+/// ```
 pub trait Engine: 'static {
     /// A value of the script that the loop holds.
     type Ref: 'static;

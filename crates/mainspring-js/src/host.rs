@@ -69,6 +69,19 @@ impl fmt::Display for Uncaught {
 impl std::error::Error for Uncaught {}
 
 /// What is counted for a script.
+///
+/// ```
+/// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+/// # use mainspring_js::Options;
+/// # let event_loop = mainspring::EventLoop::new()?;
+/// # let layer = closures::join(&event_loop, Options::new());
+/// use std::rc::Rc;
+///
+/// layer.start_timer(Rc::new(|| ()), 1.0, true)?;
+/// event_loop.run_until_idle()?;
+/// assert_eq!(layer.host().stats().timers, 1);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -118,6 +131,21 @@ impl Owned {
 /// When the present callback of a script has to be done, for another thread; see [`Host::deadline`].
 ///
 /// An engine may not notice that in the middle of a function of its own, which a watchdog can.
+///
+/// ```
+/// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+/// # use mainspring_js::Options;
+/// # let event_loop = mainspring::EventLoop::new()?;
+/// # let layer = closures::join(&event_loop, Options::new());
+/// let deadline = layer.host().deadline();
+/// let watchdog = std::thread::spawn(move || {
+///     if let Some(late) = deadline.lateness() {
+///         eprintln!("a callback should have ended {late:?} ago");
+///     }
+/// });
+/// # watchdog.join().unwrap();
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Deadline {
     origin: Instant,
@@ -127,6 +155,15 @@ pub struct Deadline {
 
 impl Deadline {
     /// By how much the callback that runs is late. None if it is not, or if none runs.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// assert_eq!(layer.host().deadline().lateness(), None); // no callback runs
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn lateness(&self) -> Option<Duration> {
         let at = self.at.load(Ordering::Relaxed);
@@ -145,6 +182,19 @@ impl Deadline {
 pub(crate) type Observer = Rc<dyn Fn(&'static str, Instant, Instant)>;
 
 /// The host of a script. Clones are the same.
+///
+/// ```
+/// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+/// # use mainspring_js::Options;
+/// # let event_loop = mainspring::EventLoop::new()?;
+/// # let layer = closures::join(&event_loop, Options::new());
+/// use mainspring_js::Global;
+///
+/// let host = layer.host().clone();
+/// assert!(host.has(Global::Timers));
+/// assert_eq!(host.exit_code(), None);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Host(pub(crate) Rc<Inner>);
 
@@ -152,6 +202,8 @@ pub(crate) struct Inner {
     pub(crate) cx: Cx,
     pub(crate) options: Options,
     pub(crate) exit: Cell<Option<i32>>,
+    /// The code that the script wants if it ends because nothing is left to do.
+    pub(crate) code: Cell<i32>,
     /// When the present callback has to be done.
     pub(crate) deadline: Cell<Option<Instant>>,
     pub(crate) stats: Cell<Stats>,
@@ -173,6 +225,7 @@ impl Host {
             cx,
             options,
             exit: Cell::new(None),
+            code: Cell::new(0),
             deadline: Cell::new(None),
             stats: Cell::new(Stats::default()),
             observer: RefCell::new(None),
@@ -185,41 +238,109 @@ impl Host {
     }
 
     /// The loop.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// let id = layer.host().cx().handle().id();
+    /// assert_eq!(id, event_loop.handle().id());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn cx(&self) -> &Cx {
         &self.0.cx
     }
 
     /// The options that the script was given.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// assert!(!layer.host().options().limits_callback_time());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn options(&self) -> &Options {
         &self.0.options
     }
 
     /// Whether the script was given that.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new().without([mainspring_js::Global::Fs]));
+    /// use mainspring_js::Global;
+    ///
+    /// assert!(!layer.host().has(Global::Fs));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn has(&self, global: Global) -> bool {
         self.0.options.has(global)
     }
 
     /// The code by which the script has ended itself, if it has.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// assert_eq!(layer.host().exit_code(), None);
+    /// layer.exit(3);
+    /// assert_eq!(layer.host().exit_code(), Some(3));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn exit_code(&self) -> Option<i32> {
         self.0.exit.get()
     }
 
     /// Where the standard output goes.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// layer.host().stdout().write(b"hello\n").unwrap();
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn stdout(&self) -> &Output {
         &self.0.options.stdio.out
     }
 
     /// Where the standard error goes.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// layer.host().stderr().write(b"hello\n").unwrap();
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn stderr(&self) -> &Output {
         &self.0.options.stdio.err
     }
 
     /// What was counted so far.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// assert_eq!(layer.host().stats(), Default::default());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.0.stats.get()
@@ -232,12 +353,40 @@ impl Host {
     }
 
     /// Has a function called after each callback of the script with its kind, and when it began and ended.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use std::rc::Rc;
+    ///
+    /// layer.host().set_observer(|kind, from, to| println!("{kind}: {:?}", to - from));
+    /// layer.start_immediate(Rc::new(|| ()), true);
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn set_observer(&self, observer: impl Fn(&'static str, Instant, Instant) + 'static) {
         self.0.observer.replace(Some(Rc::new(observer)));
     }
 
     /// The kind of the callback that runs, and when it began, if there is an
     /// [observer](Self::set_observer): for the end of a script in the middle of a callback.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use std::rc::Rc;
+    ///
+    /// layer.host().set_observer(|_, _, _| ());
+    /// let host = layer.host().clone();
+    /// layer.start_immediate(Rc::new(move || assert!(host.observed().is_some())), true);
+    /// event_loop.run_until_idle()?;
+    /// assert!(layer.host().observed().is_none());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn observed(&self) -> Option<(&'static str, Instant)> {
         self.0.observed.get()
@@ -245,6 +394,18 @@ impl Host {
 
     /// What keeps the loop alive, for a person to read: `2 timers`, `a server on 127.0.0.1:80`. What is none of the
     /// script's is listed as [the loop says it](Cx::why_alive).
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use std::rc::Rc;
+    ///
+    /// layer.start_timer(Rc::new(|| ()), 60_000.0, true)?;
+    /// assert_eq!(layer.host().why_alive(), ["1 timer"]);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn why_alive(&self) -> Vec<String> {
         let waiting = self.0.waiting.borrow().as_ref().map(|waiting| waiting()).unwrap_or_default();
@@ -265,9 +426,38 @@ impl Host {
     }
 
     /// Whether the present callback has run for too long. For the interrupt handler of the engine.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// assert!(!layer.host().is_late()); // no callback runs
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn is_late(&self) -> bool {
         self.0.deadline.get().is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// What a script was stopped by that is [interrupted](crate::Thrown::Interrupted), and has not ended itself.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use mainspring_js::Limit;
+    ///
+    /// assert_eq!(layer.host().stopped_by(), Limit::Interrupted); // no callback is late
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stopped_by(&self) -> Limit {
+        match self.0.options.callback_time {
+            Some(limit) if self.is_late() => Limit::CallbackTime(limit),
+            _ => Limit::Interrupted,
+        }
     }
 
     pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
@@ -278,6 +468,16 @@ impl Host {
     }
 
     /// When the present callback has to be done, for another thread.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// let deadline = layer.host().deadline();
+    /// std::thread::spawn(move || assert!(deadline.lateness().is_none())).join().unwrap();
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn deadline(&self) -> Deadline {
         let make = || Deadline { origin: Instant::now(), at: Arc::default() };
@@ -285,6 +485,22 @@ impl Host {
     }
 
     /// State of an operation, one for each type, made when it is first asked for.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use std::cell::Cell;
+    ///
+    /// #[derive(Default)]
+    /// struct Calls(Cell<u32>);
+    ///
+    /// let host = layer.host();
+    /// host.resource(Calls::default).0.set(1);
+    /// assert_eq!(host.resource(Calls::default).0.get(), 1);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn resource<T: Any>(&self, make: impl FnOnce() -> T) -> Rc<T> {
         let known = self.0.resources.borrow().get(&TypeId::of::<T>()).cloned();
         let any = known.unwrap_or_else(|| {
@@ -303,6 +519,21 @@ impl Host {
 
     /// Runs something that blocks on a worker, and gives its result to a callback `(error, value)`, as a task
     /// of the loop. The loop stays alive meanwhile.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use mainspring_js::{Callback, Value};
+    ///
+    /// let callback = Callback::new(|_, arguments| {
+    ///     assert_eq!(arguments, [Value::Null, Value::from("read")]);
+    /// });
+    /// layer.host().offload(callback, || Ok(Value::from("read")));
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn offload(
         &self,
         callback: Callback,

@@ -1,60 +1,50 @@
 //! The loop, as a script uses it: timers, immediates, ticks, jobs, and what happens to exceptions.
 
+mod jobs;
 mod lists;
+mod run;
 mod strict;
+mod timers;
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::cell::Cell;
+use std::fmt;
 use std::rc::{Rc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use mainspring::{Cx, ImmediateId, Job, JobQueue, JobQueueId, TimerId};
+use mainspring::{Cx, ImmediateId, JobQueueId, TimerId};
 
 use self::strict::Strict;
-use crate::engine::{Engine, Entry, JobRun, Origin, Thrown};
+use self::timers::Waiters;
+use crate::engine::{Engine, Entry, Origin, Thrown};
 use crate::host::{Host, Limit, Waiting};
 use crate::{Options, Uncaught};
-
-/// How many jobs are run between two looks at the clock.
-const JOBS_A_LOOK: u32 = 64;
 
 /// The exit code of a script whose handler of uncaught exceptions throws, as Node's.
 const HANDLER_THREW: i32 = 7;
 
-/// Ids are unique already.
-#[derive(Default)]
-struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("ids are numbers");
-    }
-
-    fn write_u64(&mut self, id: u64) {
-        // The upper bits choose the group, the lower ones the place.
-        self.0 = id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
-
-type Ids = HashSet<u64, BuildHasherDefault<IdHasher>>;
-
 /// The loop, as a script of one engine uses it.
 ///
 /// It is the only thing that calls the engine, and lets go of it when the script has ended.
+///
+/// ```
+/// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+/// # use mainspring_js::Options;
+/// # let event_loop = mainspring::EventLoop::new()?;
+/// # let layer = closures::join(&event_loop, Options::new());
+/// use std::rc::Rc;
+///
+/// // With the engine of the example at `Engine`.
+/// layer.start_timer(Rc::new(|| println!("a timer")), 1.0, true)?;
+/// layer.start_immediate(Rc::new(|| println!("an immediate")), true);
+/// event_loop.run_until_idle()?;
+/// assert_eq!((layer.host().stats().timers, layer.host().stats().immediates), (1, 1));
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 pub struct Layer<E: Engine> {
     engine: E,
     host: Host,
-    /// Timers that wait, so that they can be cleared at the end of the script.
-    timers: RefCell<Ids>,
-    immediates: RefCell<Ids>,
-    /// Those of them that keep nothing alive.
-    idle_timers: RefCell<Ids>,
-    idle_immediates: RefCell<Ids>,
+    timers: Waiters,
+    immediates: Waiters,
     /// Timers in Node's order, instead of those above, if that is wanted.
     strict: Option<Strict<E::Ref>>,
     /// Whether jobs wait for the next tick, because they took too long.
@@ -71,6 +61,20 @@ impl<E: Engine> Layer<E> {
     /// # Errors
     ///
     /// That of the function that makes the engine.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use closures::Closures;
+    /// use mainspring::EventLoop;
+    /// use mainspring_js::{Layer, Options};
+    ///
+    /// let event_loop = EventLoop::new()?;
+    /// let layer = Layer::new(event_loop.cx(), Options::new(), |_host| {
+    ///     Ok::<_, mainspring::Error>(Closures::default())
+    /// })?;
+    /// assert!(layer.host().exit_code().is_none());
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn new<R>(
         cx: &Cx,
         options: Options,
@@ -82,10 +86,8 @@ impl<E: Engine> Layer<E> {
         let layer = Rc::new_cyclic(|this| Self {
             engine,
             host,
-            timers: RefCell::default(),
-            immediates: RefCell::default(),
-            idle_timers: RefCell::default(),
-            idle_immediates: RefCell::default(),
+            timers: Waiters::default(),
+            immediates: Waiters::default(),
             strict: is_strict.then(Strict::new),
             is_paused: Cell::new(false),
             unlooked: Cell::new(0),
@@ -100,11 +102,33 @@ impl<E: Engine> Layer<E> {
     }
 
     /// The engine.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use std::rc::Rc;
+    ///
+    /// layer.engine().jobs.borrow_mut().push_back(Some(Rc::new(|| println!("a job"))));
+    /// event_loop.run_until_idle()?;
+    /// assert_eq!(layer.host().stats().jobs, 1);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn engine(&self) -> &E {
         &self.engine
     }
 
     /// The host.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// layer.host().stdout().write(b"hello\n").unwrap();
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn host(&self) -> &Host {
         &self.host
     }
@@ -115,15 +139,12 @@ impl<E: Engine> Layer<E> {
 
     /// What keeps the loop alive.
     fn waiting(&self) -> Waiting {
-        let count = |all: &RefCell<Ids>, idle: &RefCell<Ids>| {
-            all.borrow().len().saturating_sub(idle.borrow().len())
-        };
         Waiting {
             timers: match &self.strict {
                 Some(strict) => strict.referenced(),
-                None => count(&self.timers, &self.idle_timers),
+                None => self.timers.referenced(),
             },
-            immediates: count(&self.immediates, &self.idle_immediates),
+            immediates: self.immediates.referenced(),
         }
     }
 
@@ -132,112 +153,18 @@ impl<E: Engine> Layer<E> {
         self.host.exit_code().is_some()
     }
 
-    /// A delay in whole milliseconds, up to 2^31 − 1; everything else is 1. The JavaScript half gives 0 for an
-    /// interval whose callback took longer than that.
-    #[must_use]
-    pub fn delay(ms: f64) -> Duration {
-        let is_usable = (0.0..=f64::from(i32::MAX)).contains(&ms);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
-        Duration::from_millis(if is_usable { ms as u64 } else { 1 })
-    }
-
-    /// Has the entry [`Timer`](Entry::Timer) called with `target` after so many milliseconds.
-    ///
-    /// # Errors
-    ///
-    /// If the loop is about to end.
-    pub fn start_timer(
-        self: &Rc<Self>,
-        target: E::Ref,
-        ms: f64,
-        is_ref: bool,
-    ) -> Result<u64, mainspring::Error> {
-        if let Some(strict) = &self.strict {
-            return self.start_strict(strict, target, Self::delay(ms), is_ref);
-        }
-        let layer = Rc::clone(self);
-        // It learns its own name, so that it can be crossed off.
-        let name = Rc::new(Cell::new(0));
-        let own = Rc::clone(&name);
-        let id = self.cx().set_timeout(Self::delay(ms), move |cx| {
-            cross_off(own.get(), &layer.timers, &layer.idle_timers);
-            layer.host.count(|stats| stats.timers += 1);
-            layer.enter(cx, "timer", |engine| engine.call(Entry::Timer, Some(&target)));
-        });
-        let id = id.map_err(mainspring::Error::from)?;
-        if !is_ref {
-            self.cx().reference_timer(id, false)?;
-            self.idle_timers.borrow_mut().insert(id.get());
-        }
-        name.set(id.get());
-        self.timers.borrow_mut().insert(id.get());
-        Ok(id.get())
-    }
-
-    /// Clears a timer. Tells whether it was waiting.
-    pub fn clear_timer(&self, id: u64) -> bool {
-        if let Some(strict) = &self.strict {
-            return self.clear_strict(strict, id);
-        }
-        cross_off(id, &self.timers, &self.idle_timers);
-        TimerId::from_u64(id).is_some_and(|id| self.cx().clear_timeout(id))
-    }
-
-    /// Lets a timer begin to wait anew. False if it is not waiting.
-    pub fn reset_timer(&self, id: u64, ms: f64) -> bool {
-        if let Some(strict) = &self.strict {
-            return self.reset_strict(strict, id, Self::delay(ms));
-        }
-        TimerId::from_u64(id).is_some_and(|id| self.cx().reset_timeout(id, Self::delay(ms)).is_ok())
-    }
-
-    /// Says whether a timer keeps the loop alive.
-    pub fn ref_timer(&self, id: u64, is_ref: bool) {
-        if let Some(strict) = &self.strict {
-            return self.ref_strict(strict, id, is_ref);
-        }
-        // One that is gone keeps nothing alive.
-        if let Some(timer) = TimerId::from_u64(id)
-            && self.cx().reference_timer(timer, is_ref).is_ok()
-        {
-            mark(id, !is_ref, &self.idle_timers);
-        }
-    }
-
-    /// Has the entry [`Immediate`](Entry::Immediate) called with `target` in the check phase.
-    pub fn start_immediate(self: &Rc<Self>, target: E::Ref, is_ref: bool) -> u64 {
-        let layer = Rc::clone(self);
-        let name = Rc::new(Cell::new(0));
-        let own = Rc::clone(&name);
-        let id = self.cx().set_immediate(move |cx| {
-            cross_off(own.get(), &layer.immediates, &layer.idle_immediates);
-            layer.host.count(|stats| stats.immediates += 1);
-            layer.enter(cx, "immediate", |engine| engine.call(Entry::Immediate, Some(&target)));
-        });
-        if !is_ref {
-            let _ = self.cx().reference_immediate(id, false);
-            self.idle_immediates.borrow_mut().insert(id.get());
-        }
-        name.set(id.get());
-        self.immediates.borrow_mut().insert(id.get());
-        id.get()
-    }
-
-    /// Clears an immediate. Tells whether it was waiting.
-    pub fn clear_immediate(&self, id: u64) -> bool {
-        cross_off(id, &self.immediates, &self.idle_immediates);
-        self.cx().clear_immediate(ImmediateId::from_u64(id))
-    }
-
-    /// Says whether an immediate keeps the loop alive.
-    pub fn ref_immediate(&self, id: u64, is_ref: bool) {
-        // One that is gone keeps nothing alive.
-        if self.cx().reference_immediate(ImmediateId::from_u64(id), is_ref).is_ok() {
-            mark(id, !is_ref, &self.idle_immediates);
-        }
-    }
-
     /// Has the entry [`Ticks`](Entry::Ticks) called before the microtasks of the next checkpoint.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// layer.schedule_ticks();
+    /// event_loop.run_until_idle()?;
+    /// assert_eq!(layer.host().stats().tick_passes, 1);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn schedule_ticks(self: &Rc<Self>) {
         let layer = Rc::clone(self);
         self.cx().next_tick(move |cx| {
@@ -258,6 +185,18 @@ impl<E: Engine> Layer<E> {
     /// # Errors
     ///
     /// If the loop has ended.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use std::rc::Rc;
+    ///
+    /// layer.start_task(Rc::new(|| println!("a task")))?;
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn start_task(self: &Rc<Self>, target: E::Ref) -> Result<(), mainspring::Error> {
         let layer = Rc::clone(self);
         let task = self.cx().submit_internal(move |cx| {
@@ -269,6 +208,25 @@ impl<E: Engine> Layer<E> {
     /// Calls the engine from a callback of the loop, and deals with what it throws. False if it did.
     ///
     /// From the moment of the call the time of the callback is counted.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use std::rc::Rc;
+    ///
+    /// let same = Rc::clone(&layer);
+    /// event_loop.cx().submit(move |cx| {
+    ///     let is_well = same.enter(cx, "greeting", |_engine| {
+    ///         println!("whatever calls the engine");
+    ///         Ok(())
+    ///     });
+    ///     assert!(is_well);
+    /// })?;
+    /// event_loop.run_until_idle()?;
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn enter(
         &self,
         cx: &Cx,
@@ -322,6 +280,17 @@ impl<E: Engine> Layer<E> {
     }
 
     /// Calls the engine from outside the loop's callbacks, within the time of one, and gives what came of it.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use mainspring_js::Engine;
+    ///
+    /// assert!(!layer.timed(|engine| engine.has_jobs()));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn timed<R>(&self, call: impl FnOnce(&E) -> R) -> R {
         self.host.set_deadline(None);
         self.start_clock();
@@ -332,6 +301,16 @@ impl<E: Engine> Layer<E> {
     }
 
     /// Counts a call of a function that an operation was given.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// layer.count_callback();
+    /// assert_eq!(layer.host().stats().callbacks, 1);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn count_callback(&self) {
         self.host.count(|stats| stats.callbacks += 1);
     }
@@ -347,6 +326,19 @@ impl<E: Engine> Layer<E> {
     }
 
     /// Deals with what was thrown: the script's handlers are asked, then the embedder's.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use mainspring_js::Thrown;
+    ///
+    /// // What an exception becomes that neither the script nor the embedder handles.
+    /// layer.deal_with(event_loop.cx(), Thrown::OutOfMemory);
+    /// assert_eq!(layer.host().exit_code(), Some(1));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn deal_with(&self, cx: &Cx, thrown: Thrown<E::Ref>) {
         if self.has_ended() {
             return;
@@ -374,9 +366,8 @@ impl<E: Engine> Layer<E> {
         if self.has_ended() {
             return;
         }
-        let limit = match (thrown, self.host.options().callback_time) {
-            (Thrown::Interrupted, Some(limit)) if self.host.is_late() => Limit::CallbackTime(limit),
-            (Thrown::Interrupted, _) => Limit::Interrupted,
+        let limit = match thrown {
+            Thrown::Interrupted => self.host.stopped_by(),
             _ => Limit::Memory,
         };
         self.limit(cx, limit);
@@ -396,6 +387,18 @@ impl<E: Engine> Layer<E> {
 
     /// Tells the embedder of an exception that the script does not handle. Without anyone to tell, it is
     /// printed and the script ends.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use mainspring_js::{Origin, Uncaught};
+    ///
+    /// layer.report_uncaught(Uncaught { text: "Error: boom".into(), origin: Origin::Exception });
+    /// assert_eq!(layer.host().exit_code(), Some(1));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn report_uncaught(&self, uncaught: Uncaught) {
         match &self.host.options().on_uncaught {
             Some(hook) => hook(self.cx(), uncaught),
@@ -407,6 +410,20 @@ impl<E: Engine> Layer<E> {
     }
 
     /// Ends the script: nothing of it is called any more, what it waits for is given up, and the embedder told.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use std::rc::Rc;
+    ///
+    /// layer.start_timer(Rc::new(|| unreachable!()), 60_000.0, true)?;
+    /// layer.exit(3);
+    /// event_loop.run_until_idle()?; // returns at once
+    /// assert_eq!(layer.host().exit_code(), Some(3));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn exit(&self, code: i32) {
         if !self.has_ended() {
             self.give_up(code);
@@ -417,6 +434,16 @@ impl<E: Engine> Layer<E> {
     }
 
     /// Ends the script, if it has not ended, and the association: the engine's jobs are its own again.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// layer.leave();
+    /// assert_eq!(layer.host().exit_code(), Some(0));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     pub fn leave(&self) {
         if !self.has_ended() {
             self.give_up(0);
@@ -428,32 +455,22 @@ impl<E: Engine> Layer<E> {
 
     fn give_up(&self, code: i32) {
         self.host.0.exit.set(Some(code));
-        let timers = std::mem::take(&mut *self.timers.borrow_mut());
-        for id in timers.into_iter().filter_map(TimerId::from_u64) {
+        for id in self.timers.take().filter_map(TimerId::from_u64) {
             self.cx().clear_timeout(id);
         }
         if let Some(strict) = &self.strict {
             strict.end(self.cx());
         }
-        let immediates = std::mem::take(&mut *self.immediates.borrow_mut());
-        for id in immediates {
+        for id in self.immediates.take() {
             self.cx().clear_immediate(ImmediateId::from_u64(id));
         }
         self.host.forget_resources();
     }
+}
 
-    /// Jobs have taken too long: the rest waits for the next tick, so that the loop goes on.
-    fn pause(&self, cx: &Cx) {
-        self.is_paused.set(true);
-        let layer = Weak::clone(&self.this);
-        cx.set_immediate(move |_| {
-            if let Some(layer) = layer.upgrade() {
-                layer.is_paused.set(false);
-            }
-        });
-        if let Some(limit) = self.host.options().callback_time {
-            self.limit(cx, Limit::CallbackTime(limit));
-        }
+impl<E: Engine> fmt::Debug for Layer<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layer").field("host", &self.host).finish_non_exhaustive()
     }
 }
 
@@ -461,68 +478,5 @@ impl<E: Engine> Drop for Layer<E> {
     fn drop(&mut self) {
         // Operations may hold values of the engine, which is about to end.
         self.host.forget_resources();
-    }
-}
-
-/// It waits no more.
-fn cross_off(id: u64, all: &RefCell<Ids>, idle: &RefCell<Ids>) {
-    all.borrow_mut().remove(&id);
-    let mut idle = idle.borrow_mut();
-    if !idle.is_empty() {
-        idle.remove(&id);
-    }
-}
-
-fn mark(id: u64, is_idle: bool, idle: &RefCell<Ids>) {
-    if is_idle {
-        idle.borrow_mut().insert(id);
-    } else {
-        idle.borrow_mut().remove(&id);
-    }
-}
-
-impl<E: Engine> JobQueue for Layer<E> {
-    fn has_jobs(&self) -> bool {
-        !self.is_paused.get() && !self.has_ended() && self.engine.has_jobs()
-    }
-
-    fn run_job(&self, cx: &Cx) -> Job {
-        if !self.has_jobs() {
-            return Job::None;
-        }
-        self.start_clock();
-        let run = self.observe("job", Engine::run_job);
-        match run {
-            JobRun::None => return Job::None,
-            JobRun::Fence => return Job::Fence,
-            JobRun::Ran => {}
-            JobRun::Threw(thrown) => self.deal_with(cx, thrown),
-        }
-        self.host.count(|stats| stats.jobs += 1);
-        let unlooked = self.unlooked.get() + 1;
-        self.unlooked.set(unlooked % JOBS_A_LOOK);
-        if unlooked == JOBS_A_LOOK && self.host.is_late() {
-            // A flood: each job is short, and there is always another one.
-            self.pause(cx);
-        }
-        Job::Ran
-    }
-
-    fn fence(&self) -> bool {
-        self.engine.fence()
-    }
-
-    fn has_reports(&self) -> bool {
-        !self.has_ended() && (self.engine.has_rejections() || self.host.0.deadline.get().is_some())
-    }
-
-    fn report(&self, cx: &Cx) {
-        if self.engine.has_rejections() {
-            self.enter_checkpoint(cx, "rejections", Engine::report_rejections);
-        }
-        let is_done = !self.engine.has_jobs() && !self.engine.has_rejections();
-        if is_done || self.is_paused.get() {
-            self.host.set_deadline(None);
-        }
     }
 }

@@ -8,6 +8,20 @@
 //! `mainspring-quickjs` binds it to QuickJS. To bring another engine, implement [`Engine`], hand
 //! the script a `host` object with the functions that are listed at [`Engine`], and evaluate
 //! `internal/bootstrap`.
+//!
+//! ```
+//! # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+//! use mainspring::EventLoop;
+//! use mainspring_js::Options;
+//! use std::rc::Rc;
+//!
+//! let event_loop = EventLoop::new()?;
+//! // An engine whose functions are Rust's; it stands at `Engine`.
+//! let layer = closures::join(&event_loop, Options::new());
+//! layer.start_timer(Rc::new(|| println!("hello")), 10.0, true)?;
+//! event_loop.run_until_idle()?;
+//! # Ok::<(), mainspring::Error>(())
+//! ```
 
 mod builtins;
 mod engine;
@@ -27,3 +41,8 @@ pub use layer::Layer;
 pub use options::{Global, Options};
 pub use stdio::Output;
 pub use value::{Arg, Callback, OpError, Value};
+
+/// The page of the book.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/engine.md")]
+mod book {}

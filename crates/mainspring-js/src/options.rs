@@ -53,7 +53,14 @@ pub enum Global {
 
 impl Global {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    ///
+    /// ```
+    /// use mainspring_js::{Global, Options};
+    ///
+    /// let names = Global::ALL.iter().filter(|&&global| Options::new().has(global));
+    /// assert_eq!(names.count(), Global::ALL.len());
+    /// ```
+    pub const ALL: &'static [Self] = &[
         Self::Timers,
         Self::Console,
         Self::Process,
@@ -134,9 +141,15 @@ impl Default for Options {
 
 impl Options {
     /// Everything, as `mainspring run` has it.
+    ///
+    /// ```
+    /// use mainspring_js::{Global, Options};
+    ///
+    /// assert!(Options::new().has(Global::Fs));
+    /// ```
     pub fn new() -> Self {
         Self {
-            globals: BTreeSet::from(Global::ALL),
+            globals: Global::ALL.iter().copied().collect(),
             args: Vec::new(),
             exec_args: Vec::new(),
             env: None,
@@ -267,13 +280,28 @@ impl Options {
         self
     }
 
-    /// How long one callback may run, if that is limited.
+    /// Whether it is limited how long one callback may run.
+    ///
+    /// ```
+    /// use mainspring_js::Options;
+    /// use std::time::Duration;
+    ///
+    /// assert!(!Options::new().limits_callback_time());
+    /// assert!(Options::new().callback_time(Duration::from_millis(50)).limits_callback_time());
+    /// ```
     #[must_use]
-    pub fn callback_limit(&self) -> Option<Duration> {
-        self.callback_time
+    pub fn limits_callback_time(&self) -> bool {
+        self.callback_time.is_some()
     }
 
     /// Whether somebody is told of what the script does not handle.
+    ///
+    /// ```
+    /// use mainspring_js::Options;
+    ///
+    /// assert!(!Options::new().reports_uncaught());
+    /// assert!(Options::new().on_uncaught(|_, error| eprintln!("{error}")).reports_uncaught());
+    /// ```
     #[must_use]
     pub fn reports_uncaught(&self) -> bool {
         self.on_uncaught.is_some()

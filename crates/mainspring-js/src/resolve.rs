@@ -1,4 +1,13 @@
 //! Which file a specifier means: the rules of Node, for `require` and for `import`.
+//!
+//! ```
+//! use mainspring_js::resolve::{Kind, Resolver};
+//!
+//! let resolver = Resolver::new(|name| name == "fs", Vec::new());
+//! let target = resolver.resolve("node:fs", "/app/main.js", Kind::Require)?;
+//! assert_eq!(target.url(), "node:fs");
+//! # Ok::<(), mainspring_js::OpError>(())
+//! ```
 
 mod builtins;
 mod data;
@@ -24,6 +33,15 @@ pub(crate) use self::paths::{file_path, file_url, read};
 use crate::{Host, OpError, Value};
 
 /// Who asks for a module. The rules differ.
+///
+/// ```
+/// use mainspring_js::resolve::{Kind, Resolver};
+///
+/// let resolver = Resolver::new(|name| name == "fs", Vec::new());
+/// // `require` takes what has a slash for a path, `import` for a URL.
+/// assert!(resolver.resolve("file:///no/such.mjs", "/app/main.js", Kind::Import).is_err());
+/// assert!(resolver.resolve("fs", "/app/main.js", Kind::Require).is_ok());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `require`: extensions may be left out, directories have an index.
@@ -43,7 +61,17 @@ impl Kind {
 }
 
 /// What a specifier means.
+///
+/// ```
+/// use mainspring_js::resolve::{Kind, Resolver, Target};
+///
+/// let resolver = Resolver::new(|name| name == "fs", Vec::new());
+/// let target = resolver.resolve("node:fs", "/app/main.js", Kind::Import)?;
+/// assert_eq!(target, Target::Builtin("fs".into()));
+/// # Ok::<(), mainspring_js::OpError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Target {
     /// A module that is built in, by its name without `node:`.
     Builtin(String),
@@ -64,6 +92,13 @@ impl Target {
     }
 
     /// The URL of the module, which is its identity.
+    ///
+    /// ```
+    /// use mainspring_js::resolve::Target;
+    ///
+    /// let target = Target::File { path: "/app/a b.js".into(), suffix: "?x".into() };
+    /// assert_eq!(target.url(), "file:///app/a%20b.js?x");
+    /// ```
     #[must_use]
     pub fn url(&self) -> String {
         match self {
@@ -78,6 +113,12 @@ impl Target {
     /// # Errors
     ///
     /// If it cannot be read.
+    ///
+    /// ```
+    /// let target = mainspring_js::resolve::Target::Data("data:text/javascript,export default 1".into());
+    /// assert_eq!(target.source()?, "export default 1");
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn source(&self) -> Result<String, OpError> {
         match self {
             Self::File { path, .. } => read(path),
@@ -90,7 +131,17 @@ impl Target {
 }
 
 /// How the source of a module is to be read.
+///
+/// ```
+/// use mainspring_js::resolve::{Format, Kind, Resolver, Target};
+///
+/// let resolver = Resolver::new(|_| false, Vec::new());
+/// let target = Target::File { path: "/app/main.mjs".into(), suffix: String::new() };
+/// assert_eq!(resolver.format(&target, Kind::Import)?, Format::Module);
+/// # Ok::<(), mainspring_js::OpError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// A CommonJS module.
     CommonJs,
@@ -105,6 +156,15 @@ pub enum Format {
 }
 
 /// Resolves specifiers, and remembers the packages that it has seen.
+///
+/// ```
+/// use mainspring_js::resolve::{Kind, Resolver};
+///
+/// let resolver = Resolver::new(|name| name == "fs", Vec::new());
+/// let target = resolver.resolve("fs", "/app/main.js", Kind::Require)?;
+/// assert_eq!(target.url(), "node:fs");
+/// # Ok::<(), mainspring_js::OpError>(())
+/// ```
 pub struct Resolver {
     packages: Packages,
     is_builtin: Box<dyn Fn(&str) -> bool>,
@@ -115,11 +175,27 @@ pub struct Resolver {
 impl Resolver {
     /// A resolver for scripts that have these built-in modules. `require` looks into the global directories
     /// after all others.
+    ///
+    /// ```
+    /// let resolver = mainspring_js::resolve::Resolver::new(|name| name == "fs", Vec::new());
+    /// assert!(resolver.is_builtin("fs"));
+    /// ```
     pub fn new(is_builtin: impl Fn(&str) -> bool + 'static, global_dirs: Vec<PathBuf>) -> Self {
         Self { packages: Packages::default(), is_builtin: Box::new(is_builtin), global_dirs }
     }
 
     /// The resolver of a script: it knows the modules that the options allow.
+    ///
+    /// ```
+    /// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+    /// # use mainspring_js::Options;
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let layer = closures::join(&event_loop, Options::new());
+    /// use mainspring_js::resolve::Resolver;
+    ///
+    /// assert!(Resolver::of(layer.host()).is_builtin("timers"));
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
     #[must_use]
     pub fn of(host: &Host) -> Rc<Self> {
         host.resource(|| {
@@ -135,6 +211,14 @@ impl Resolver {
     /// # Errors
     ///
     /// What Node throws, with its code. The message for `MODULE_NOT_FOUND` is without the stack of requires.
+    ///
+    /// ```
+    /// use mainspring_js::resolve::{Kind, Resolver};
+    ///
+    /// let resolver = Resolver::new(|name| name == "fs", Vec::new());
+    /// let error = resolver.resolve("./nothing", "/no/such/main.js", Kind::Require).unwrap_err();
+    /// assert_eq!(error.code.as_deref(), Some("MODULE_NOT_FOUND"));
+    /// ```
     pub fn resolve(&self, specifier: &str, parent: &str, kind: Kind) -> Result<Target, OpError> {
         let parent = parent_file(parent);
         match kind {
@@ -151,6 +235,15 @@ impl Resolver {
     /// # Errors
     ///
     /// As for [`resolve`](Self::resolve), but not if the file is missing.
+    ///
+    /// ```
+    /// use mainspring_js::resolve::Resolver;
+    ///
+    /// let resolver = Resolver::new(|name| name == "fs", Vec::new());
+    /// let url = resolver.resolve_url("./nothing.mjs", "file:///no/such/main.mjs")?;
+    /// assert_eq!(url, "file:///no/such/nothing.mjs");
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn resolve_url(&self, specifier: &str, parent: &str) -> Result<String, OpError> {
         if Url::parse(specifier).is_ok_and(|url| url.scheme() != "file") {
             return Ok(specifier.into());
@@ -169,6 +262,14 @@ impl Resolver {
     /// # Errors
     ///
     /// If there is no such file.
+    ///
+    /// ```
+    /// use mainspring_js::resolve::Resolver;
+    /// use std::path::Path;
+    ///
+    /// let resolver = Resolver::new(|_| false, Vec::new());
+    /// assert!(resolver.main(Path::new("/no/such/file")).is_err());
+    /// ```
     pub fn main(&self, path: &Path) -> Result<PathBuf, OpError> {
         let trailing = path.to_string_lossy().ends_with('/');
         let path = normalize(&current_dir().join(path));
@@ -181,6 +282,15 @@ impl Resolver {
     /// # Errors
     ///
     /// If `import` cannot know it by the extension.
+    ///
+    /// ```
+    /// use mainspring_js::resolve::{Format, Kind, Resolver, Target};
+    ///
+    /// let resolver = Resolver::new(|_| false, Vec::new());
+    /// let target = Target::File { path: "/app/data.json".into(), suffix: String::new() };
+    /// assert_eq!(resolver.format(&target, Kind::Require)?, Format::Json);
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn format(&self, target: &Target, kind: Kind) -> Result<Format, OpError> {
         let path = match target {
             Target::Builtin(_) => return Ok(Format::Builtin),
@@ -210,6 +320,14 @@ impl Resolver {
     }
 
     /// The `package.json` that says of what format a file is, if one does.
+    ///
+    /// ```
+    /// use mainspring_js::resolve::Resolver;
+    /// use std::path::Path;
+    ///
+    /// let resolver = Resolver::new(|_| false, Vec::new());
+    /// assert_eq!(resolver.package_of(Path::new("/no/such/main.js")), None);
+    /// ```
     #[must_use]
     pub fn package_of(&self, file: &Path) -> Option<PathBuf> {
         let package = self.packages.around(file).ok()??;
@@ -217,6 +335,11 @@ impl Resolver {
     }
 
     /// Whether a module of that name is built in, for this script.
+    ///
+    /// ```
+    /// let resolver = mainspring_js::resolve::Resolver::new(|name| name == "fs", Vec::new());
+    /// assert!(!resolver.is_builtin("net"));
+    /// ```
     #[must_use]
     pub fn is_builtin(&self, name: &str) -> bool {
         (self.is_builtin)(name)

@@ -2,6 +2,13 @@
 //!
 //! It reads tokens, not grammar. What it says of code that runs is right but for contrived cases; code that is
 //! broken is for the engine to refuse.
+//!
+//! ```
+//! use mainspring_js::scan;
+//!
+//! assert!(scan::syntax("export default 1").module);
+//! assert_eq!(scan::commonjs_exports("exports.a = 1").names, ["a"]);
+//! ```
 
 mod exports;
 mod reexports;
@@ -10,7 +17,13 @@ pub use exports::{Exports, commonjs_exports};
 pub use reexports::commonjs_names;
 
 /// What of the syntax of modules a source has.
+///
+/// ```
+/// let syntax = mainspring_js::scan::syntax("await fetch('x')");
+/// assert!(!syntax.module && syntax.doubtful);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Syntax {
     /// `import` or `export` as a statement, or `import.meta`.
     pub module: bool,
@@ -20,7 +33,11 @@ pub struct Syntax {
 }
 
 /// The parameters of the function that a CommonJS source is the body of.
-pub const COMMONJS_NAMES: [&str; 5] = ["exports", "require", "module", "__filename", "__dirname"];
+///
+/// ```
+/// assert!(mainspring_js::scan::COMMONJS_NAMES.contains(&"__dirname"));
+/// ```
+pub const COMMONJS_NAMES: &[&str] = &["exports", "require", "module", "__filename", "__dirname"];
 
 /// Looks for the syntax of modules in a source.
 ///

@@ -31,18 +31,32 @@ enum Kind {
 
 impl Output {
     /// The standard output of the process.
+    ///
+    /// ```
+    /// mainspring_js::Output::stdout().write(b"hello\n")?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn stdout() -> Self {
         Self(Kind::Stdout)
     }
 
     /// The standard error of the process.
+    ///
+    /// ```
+    /// mainspring_js::Output::stderr().write(b"hello\n")?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn stderr() -> Self {
         Self(Kind::Stderr)
     }
 
     /// A buffer, to be looked at by [`text`](Self::text).
+    ///
+    /// ```
+    /// assert_eq!(mainspring_js::Output::buffer().text(), "");
+    /// ```
     #[must_use]
     pub fn buffer() -> Self {
         Self(Kind::Buffer(Rc::default()))
@@ -69,6 +83,14 @@ impl Output {
     }
 
     /// What was written to a [`buffer`](Self::buffer) so far; nothing for others.
+    ///
+    /// ```
+    /// let output = mainspring_js::Output::buffer();
+    /// output.write(b"one ")?;
+    /// output.clone().write(b"two")?;
+    /// assert_eq!(output.text(), "one two");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn text(&self) -> String {
         match &self.0 {
@@ -82,6 +104,13 @@ impl Output {
     /// # Errors
     ///
     /// As of the sink.
+    ///
+    /// ```
+    /// let output = mainspring_js::Output::buffer();
+    /// output.write("größer".as_bytes())?;
+    /// # assert_eq!(output.text(), "größer");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         match &self.0 {
             Kind::Stdout => write_all(&mut io::stdout().lock(), bytes),
@@ -95,6 +124,10 @@ impl Output {
     }
 
     /// Whether a person looks at it.
+    ///
+    /// ```
+    /// assert!(!mainspring_js::Output::buffer().is_terminal());
+    /// ```
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         match self.0 {

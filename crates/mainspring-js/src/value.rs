@@ -175,6 +175,13 @@ impl fmt::Display for OpError {
 impl std::error::Error for OpError {}
 
 /// What a script gives to an operation.
+///
+/// ```
+/// use mainspring_js::{Arg, Value};
+///
+/// let arguments = [Arg::Value(Value::from("file.txt")), Arg::Value(Value::Null)];
+/// assert_ne!(arguments[0], arguments[1]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
     /// A value.
@@ -187,6 +194,15 @@ pub enum Arg {
 ///
 /// Each call is a task of its own for the script: what it throws is an uncaught exception, and nothing comes
 /// back.
+///
+/// ```
+/// use mainspring_js::{Callback, Value};
+///
+/// let event_loop = mainspring::EventLoop::new()?;
+/// let callback = Callback::new(|_, arguments| assert_eq!(arguments, [Value::Null]));
+/// callback.call(event_loop.cx(), vec![Value::Null]);
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Callback(Rc<Call>);
 

@@ -1,5 +1,6 @@
 //! Source to functions.
 
+use std::borrow::Borrow;
 use std::ffi::CString;
 
 use rquickjs::{Ctx, Exception, Function, Result, Value, qjs};
@@ -9,7 +10,7 @@ pub(crate) fn function<'js>(
     ctx: &Ctx<'js>,
     body: &str,
     filename: &str,
-    parameters: &[String],
+    parameters: &[impl Borrow<str>],
 ) -> Result<Function<'js>> {
     // The head stands on lines before the first one, so that positions are those of the file. The engine takes
     // line 0 for one that was not said.

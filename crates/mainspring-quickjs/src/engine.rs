@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use mainspring_js::{Engine, Entry, Host, JobRun, Layer, Limit, Origin, Thrown, Uncaught, Value};
+use mainspring_js::{Engine, Entry, Host, JobRun, Layer, Origin, Thrown, Uncaught, Value};
 use rquickjs::{
     CatchResultExt, CaughtError, Context, Ctx, Function, Object, Persistent, Runtime, qjs,
 };
@@ -19,46 +19,34 @@ pub(crate) struct Held {
     _context: Context,
 }
 
+/// A function of the script that the loop keeps.
+type Kept = Persistent<Function<'static>>;
+
 /// The functions that `host.setEntries` was given.
 #[derive(Default)]
 pub(crate) struct Entries {
-    timer: Option<Persistent<Function<'static>>>,
-    immediate: Option<Persistent<Function<'static>>>,
-    ticks: Option<Persistent<Function<'static>>>,
-    task: Option<Persistent<Function<'static>>>,
-    before_exit: Option<Persistent<Function<'static>>>,
-    exit: Option<Persistent<Function<'static>>>,
-    uncaught: Option<Persistent<Function<'static>>>,
-    rejections: Option<Persistent<Function<'static>>>,
+    /// In the order of [`Entry::ALL`].
+    called: Vec<Option<Kept>>,
+    uncaught: Option<Kept>,
+    rejections: Option<Kept>,
 }
 
 impl Entries {
     pub(crate) fn read<'js>(ctx: &Ctx<'js>, object: &Object<'js>) -> rquickjs::Result<Self> {
-        let get = |name: &str| -> rquickjs::Result<_> {
+        let get = |name: &str| -> rquickjs::Result<Option<Kept>> {
             let function: Option<Function<'js>> = object.get(name)?;
             Ok(function.map(|function| Persistent::save(ctx, function)))
         };
         Ok(Self {
-            timer: get("timer")?,
-            immediate: get("immediate")?,
-            ticks: get("ticks")?,
-            task: get("task")?,
-            before_exit: get("beforeExit")?,
-            exit: get("exit")?,
+            called: Entry::ALL.iter().map(|(_, name)| get(name)).collect::<Result<_, _>>()?,
             uncaught: get("uncaught")?,
             rejections: get("rejections")?,
         })
     }
 
-    fn of(&self, entry: Entry) -> Option<&Persistent<Function<'static>>> {
-        match entry {
-            Entry::Timer => self.timer.as_ref(),
-            Entry::Immediate => self.immediate.as_ref(),
-            Entry::Ticks => self.ticks.as_ref(),
-            Entry::Task => self.task.as_ref(),
-            Entry::BeforeExit => self.before_exit.as_ref(),
-            Entry::Exit => self.exit.as_ref(),
-        }
+    fn of(&self, entry: Entry) -> Option<Kept> {
+        let index = Entry::ALL.iter().position(|(known, _)| *known == entry)?;
+        self.called.get(index)?.clone()
     }
 }
 
@@ -75,7 +63,7 @@ struct Watched {
 pub(crate) struct QuickJs {
     pub(crate) entries: RefCell<Entries>,
     rejections: Rc<RefCell<Rejections>>,
-    fence: Persistent<Function<'static>>,
+    fence: Kept,
     /// Set by the job that is a fence.
     is_fence: Rc<Cell<bool>>,
     watched: Rc<Watched>,
@@ -125,7 +113,7 @@ impl QuickJs {
             context: context.clone(),
             runtime,
         };
-        if host.options().callback_limit().is_some() {
+        if host.options().limits_callback_time() {
             engine.watch_interrupts();
         }
         Ok(engine)
@@ -190,14 +178,6 @@ impl QuickJs {
         &self.host
     }
 
-    /// What stopped a script.
-    pub(crate) fn stopped_by(&self) -> Limit {
-        match self.host.options().callback_limit() {
-            Some(limit) if self.host.is_late() => Limit::CallbackTime(limit),
-            _ => Limit::Interrupted,
-        }
-    }
-
     /// Bytes that the engine has allocated, if they are counted.
     pub(crate) fn allocated(&self) -> Option<usize> {
         self.memory.as_ref().map(|memory| memory.used())
@@ -249,7 +229,7 @@ impl QuickJs {
     /// Calls a function of the script with values.
     pub(crate) fn call_function(
         &self,
-        function: &Persistent<Function<'static>>,
+        function: &Kept,
         arguments: Vec<Value>,
     ) -> Result<(), Thrown<Held>> {
         self.with(|ctx| {
@@ -259,15 +239,6 @@ impl QuickJs {
                 args.push_arg(convert::to_js(ctx, argument)?)?;
             }
             args.apply(&function)
-        })
-    }
-
-    /// Gives the entry `exit` its turn, and tells which code it wants.
-    pub(crate) fn call_exit(&self) -> Result<Option<f64>, Thrown<Held>> {
-        let exit = self.entries.borrow().exit.clone();
-        self.with(|ctx| match exit {
-            Some(exit) => exit.restore(ctx)?.call(()),
-            None => Ok(None),
         })
     }
 }
@@ -283,7 +254,7 @@ impl Engine for QuickJs {
     type Ref = Held;
 
     fn call(&self, entry: Entry, target: Option<&Held>) -> Result<(), Thrown<Held>> {
-        let Some(function) = self.entries.borrow().of(entry).cloned() else { return Ok(()) };
+        let Some(function) = self.entries.borrow().of(entry) else { return Ok(()) };
         self.with(|ctx| {
             let function = function.restore(ctx)?;
             match target {

@@ -5,6 +5,7 @@ use std::fmt;
 use mainspring_js::{Limit, Thrown};
 use rquickjs::Ctx;
 
+use crate::Limits;
 use crate::engine::QuickJs;
 
 /// What a call into a script failed with.
@@ -27,6 +28,8 @@ pub enum Error {
     Limit(Limit),
     /// The script has ended itself by `process.exit`, with this code.
     Exited(i32),
+    /// The engine may not be given as little as that: see [`Limits::LEAST_MEMORY`](crate::Limits::LEAST_MEMORY).
+    TooLittleMemory,
     /// The engine could not do it.
     Engine(String),
 }
@@ -50,7 +53,7 @@ impl Error {
     pub(crate) fn stopped(engine: &QuickJs) -> Self {
         match engine.host().exit_code() {
             Some(code) => Self::Exited(code),
-            None => Self::Limit(engine.stopped_by()),
+            None => Self::Limit(engine.host().stopped_by()),
         }
     }
 }
@@ -67,6 +70,10 @@ impl fmt::Display for Error {
             Self::Exception(text) => f.write_str(text),
             Self::Limit(limit) => limit.fmt(f),
             Self::Exited(code) => write!(f, "the script ended itself with the code {code}"),
+            Self::TooLittleMemory => {
+                let least = Limits::LEAST_MEMORY >> 20;
+                write!(f, "the engine itself needs about half of {least}M: allow at least that")
+            }
             Self::Engine(text) => write!(f, "the engine failed: {text}"),
         }
     }

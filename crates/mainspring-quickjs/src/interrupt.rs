@@ -20,6 +20,16 @@ impl Interrupt {
     /// Stops the script that runs; if none does, the next one that runs for a while.
     ///
     /// It cannot catch that. The embedder is told [`Limit::Interrupted`](crate::Limit::Interrupted).
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// use mainspring_quickjs::{Error, Limit};
+    ///
+    /// script.interrupt().interrupt();
+    /// assert_eq!(script.eval("for (;;) {}", "app.js"), Err(Error::Limit(Limit::Interrupted)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn interrupt(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -37,6 +47,14 @@ impl Interrupt {
     }
 
     /// The word that is true while somebody wants to interrupt, for signal handlers.
+    ///
+    /// ```
+    /// use std::sync::atomic::Ordering;
+    ///
+    /// let interrupt = mainspring_quickjs::Interrupt::default();
+    /// interrupt.flag().store(true, Ordering::Relaxed);
+    /// assert!(interrupt.take());
+    /// ```
     #[must_use]
     pub fn flag(&self) -> &Arc<AtomicBool> {
         &self.0

@@ -22,6 +22,19 @@
 //! end, so build the loop [without a budget](mainspring::Builder::microtask_budget).
 //!
 //! Nothing is global: several engines on several loops live in one process, or several on one loop.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `mimalloc` (on by default) | that allocator, for engines that [`Runtime`] makes: a third less time for each job of a promise. It is written in C, as QuickJS is |
+//!
+//! Without it they take their memory from the system's allocator. It is counted and [limited](Limits) all the same.
+//!
+//! # Other crates in the interface
+//!
+//! [`rquickjs`] 0.14: contexts, functions and errors of the engine are its types, so it is re-exported. And `mainspring-js`,
+//! whose types that are needed are re-exported, too, and `mainspring`.
 
 mod compile;
 mod convert;
@@ -39,12 +52,12 @@ mod runtime;
 
 pub use error::Error;
 pub use interrupt::Interrupt;
-pub use mainspring_js::{Deadline, Global, Host, Limit, Options, Output, Stats, Uncaught};
+pub use mainspring_js::{Deadline, Global, Host, Limit, Options, Origin, Output, Stats, Uncaught};
 pub use natives::engine_version;
 pub use rquickjs;
 pub use runtime::{Limits, Runtime, install};
 
 /// The page of the book.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/src/javascript.md")]
+#[doc = include_str!("../docs/quickjs.md")]
 mod book {}

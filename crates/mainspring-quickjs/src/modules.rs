@@ -322,6 +322,10 @@ impl Modules {
                 self.node_mut(url, |node| node.names = names);
                 Ok(record)
             }
+            format => {
+                let message = format!("{url} is of a kind that is not known here: {format:?}");
+                Err(Exception::throw_message(ctx, &message))
+            }
         }
     }
 
@@ -497,8 +501,7 @@ fn is_module(ctx: &Ctx<'_>, url: &str, source: &str) -> bool {
     if syntax.module || !syntax.doubtful {
         return syntax.module;
     }
-    let names = scan::COMMONJS_NAMES.map(String::from);
-    let is_script = compile::function(ctx, source, url, &names).is_ok();
+    let is_script = compile::function(ctx, source, url, scan::COMMONJS_NAMES).is_ok();
     drop(ctx.catch());
     !is_script
 }

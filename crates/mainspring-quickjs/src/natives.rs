@@ -181,8 +181,7 @@ fn report_uncaught<'js>(
     if !layer.host().options().reports_uncaught() {
         return Ok(false);
     }
-    let is_rejection = origin == Origin::Rejection.name();
-    let origin = if is_rejection { Origin::Rejection } else { Origin::Exception };
+    let origin = Origin::from_name(origin).unwrap_or(Origin::Exception);
     layer.report_uncaught(Uncaught { text: describe(ctx, error), origin });
     Ok(true)
 }
@@ -243,7 +242,7 @@ fn engine<'js>(ctx: &Ctx<'js>, host: &Object<'js>, layer: &Rc<Layer<QuickJs>>) -
 
 /// A module that is built in, as a function.
 pub(crate) fn builtin<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Function<'js>> {
-    let names = ["exports", "require", "module", "host"].map(String::from);
+    let names = ["exports", "require", "module", "host"];
     let filename = format!("mainspring:{name}");
     // For those who work on them: no build is needed to try a change.
     #[cfg(debug_assertions)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use mainspring::{Cx, EventLoop};
-use mainspring_js::{Engine, Entry, Host, Layer, Options};
+use mainspring_js::{Host, Layer, Options};
 use rquickjs::{Context, Ctx, Function, Object, Persistent};
 
 use crate::engine::QuickJs;
@@ -20,6 +20,18 @@ use crate::natives;
 ///
 /// Functions of the embedder that a running script calls, and the hooks of [`Options`] among them, may not enter the engine
 /// again by [`with`](Self::with) or [`eval`](Self::eval); they queue a task for that.
+///
+/// ```
+/// use mainspring::EventLoop;
+/// use mainspring_quickjs::{Options, Runtime};
+///
+/// let event_loop = EventLoop::builder().microtask_budget(None).build()?;
+/// let script = Runtime::new(event_loop.cx(), Options::new())?;
+/// script.eval("process.exitCode = 3", "app.js")?;
+/// assert_eq!(script.run(&event_loop)?, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "the script ends when it is dropped"]
 pub struct Runtime {
     /// The `require` of the modules that are built in. First, so that it is let go of before the context.
     require: Persistent<Function<'static>>,
@@ -33,17 +45,30 @@ pub struct Runtime {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// How many bytes the engine may allocate; at least a megabyte.
+    /// How many bytes the engine may allocate; not below [`LEAST_MEMORY`](Self::LEAST_MEMORY).
     pub memory: Option<usize>,
     /// How many bytes of the stack scripts may use; a megabyte, unless something else is said.
     pub stack: Option<usize>,
 }
 
+impl Limits {
+    /// The least memory that an engine can be given: what it needs before any script runs, and some more, as it does
+    /// not survive a refusal then.
+    ///
+    /// ```
+    /// use mainspring_quickjs::{Error, Limits, Runtime};
+    ///
+    /// let event_loop = mainspring::EventLoop::new()?;
+    /// let limits = Limits { memory: Some(Limits::LEAST_MEMORY - 1), ..Limits::default() };
+    /// let refused = Runtime::with_limits(event_loop.cx(), Default::default(), limits);
+    /// assert_eq!(refused.unwrap_err(), Error::TooLittleMemory);
+    /// # Ok::<(), mainspring::Error>(())
+    /// ```
+    pub const LEAST_MEMORY: usize = 1 << 20;
+}
+
 /// The stack of scripts, unless something else is said: what is safe on a thread of 2 MiB.
 const STACK: usize = 1 << 20;
-
-/// What an engine needs before any script runs, and some more: it does not survive a refusal then.
-const LEAST_MEMORY: usize = 1 << 20;
 
 /// Gives an engine of yours the globals of [`Options`], and joins its job queue to the loop.
 ///
@@ -53,7 +78,7 @@ const LEAST_MEMORY: usize = 1 << 20;
 ///
 /// ```
 /// use mainspring::EventLoop;
-/// use mainspring_js::{Global, Options, Output};
+/// use mainspring_quickjs::{Global, Options, Output};
 ///
 /// let engine = rquickjs::Runtime::new()?;
 /// let context = rquickjs::Context::full(&engine)?;
@@ -80,8 +105,7 @@ impl Runtime {
     ///
     /// ```
     /// use mainspring::EventLoop;
-    /// use mainspring_js::{Options, Output};
-    /// use mainspring_quickjs::Runtime;
+    /// use mainspring_quickjs::{Options, Output, Runtime};
     ///
     /// let event_loop = EventLoop::new()?;
     /// let output = Output::buffer();
@@ -103,8 +127,7 @@ impl Runtime {
     ///
     /// ```
     /// use mainspring::EventLoop;
-    /// use mainspring_js::Options;
-    /// use mainspring_quickjs::{Limits, Runtime};
+    /// use mainspring_quickjs::{Limits, Options, Runtime};
     ///
     /// let event_loop = EventLoop::new()?;
     /// let limits = Limits { memory: Some(16 << 20), ..Limits::default() };
@@ -115,11 +138,10 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// If the limit is below a megabyte, which the engine itself needs; and what the engine says.
+    /// [`Error::TooLittleMemory`] if the limit is below what the engine itself needs; and what the engine says.
     pub fn with_limits(cx: &Cx, options: Options, limits: Limits) -> Result<Self, Error> {
-        if limits.memory.is_some_and(|memory| memory < LEAST_MEMORY) {
-            let text = format!("an engine needs at least {LEAST_MEMORY} bytes; allow more memory");
-            return Err(Error::Engine(text));
+        if limits.memory.is_some_and(|memory| memory < Limits::LEAST_MEMORY) {
+            return Err(Error::TooLittleMemory);
         }
         memory::prepare();
         let memory = MemoryLimit::new(limits.memory);
@@ -145,12 +167,27 @@ impl Runtime {
     }
 
     /// What the operations of the script work on.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// assert_eq!(script.host().exit_code(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn host(&self) -> &Host {
         self.layer.host()
     }
 
     /// The context of the engine.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// let version: String = script.context().with(|ctx| ctx.eval("process.version"))?;
+    /// assert!(version.starts_with('v'));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn context(&self) -> &Context {
         self.layer.engine().context()
@@ -185,12 +222,31 @@ impl Runtime {
     /// # Errors
     ///
     /// What the script threw, or what stopped it.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// script.eval("globalThis.answer = 42", "app.js")?;
+    /// assert!(script.eval("throw new Error('boom')", "app.js").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn eval(&self, source: &str, filename: &str) -> Result<(), Error> {
         self.with(|ctx| crate::compile::script(ctx, source, filename).map(drop))
     }
 
     /// Begins to run a file: a module or a CommonJS script, as Node decides it. What it throws is an uncaught
     /// exception of the script.
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// # let path = std::env::temp_dir().join(format!("mainspring-{}.mjs", std::process::id()));
+    /// std::fs::write(&path, "process.exitCode = await Promise.resolve(3)")?;
+    /// script.start_file(&path);
+    /// assert_eq!(script.run(&event_loop)?, 3);
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn start_file(&self, path: &Path) {
         let path = path.to_string_lossy().into_owned();
         self.enter("main", |_, require| {
@@ -200,6 +256,13 @@ impl Runtime {
     }
 
     /// Bytes that the engine has allocated. None if it is one that was [brought along](install).
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// assert!(script.allocated().unwrap() > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn allocated(&self) -> Option<usize> {
         self.layer.engine().allocated()
@@ -258,40 +321,16 @@ impl Runtime {
     /// # Errors
     ///
     /// As for [`EventLoop::run_until_idle`].
+    ///
+    /// ```
+    /// # let event_loop = mainspring::EventLoop::new()?;
+    /// # let script = mainspring_quickjs::Runtime::new(event_loop.cx(), Default::default())?;
+    /// script.eval("setTimeout(() => process.exit(5), 10)", "app.js")?;
+    /// assert_eq!(script.run(&event_loop)?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn run(&self, event_loop: &EventLoop) -> Result<i32, mainspring::Error> {
-        event_loop.run_microtasks()?;
-        loop {
-            if let Some(code) = self.host().exit_code() {
-                return Ok(code);
-            }
-            event_loop.run_until_idle()?;
-            self.layer.enter(event_loop.cx(), "beforeExit", |engine| {
-                engine.call(Entry::BeforeExit, None)
-            });
-            event_loop.run_microtasks()?;
-            if !event_loop.cx().is_alive() {
-                break;
-            }
-        }
-        self.end(event_loop)
-    }
-
-    /// The script's `exit` event, and the code that it wants.
-    fn end(&self, event_loop: &EventLoop) -> Result<i32, mainspring::Error> {
-        if self.host().exit_code().is_none() {
-            let mut code = None;
-            // The second time nobody is told again, but microtasks may have changed the code.
-            for _ in 0..2 {
-                self.layer.enter(event_loop.cx(), "exit", |engine| {
-                    code = engine.call_exit()?;
-                    Ok(())
-                });
-                event_loop.run_microtasks()?;
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "an exit code")]
-            self.layer.exit(code.unwrap_or(0.0) as i32);
-        }
-        Ok(self.host().exit_code().unwrap_or(0))
+        self.layer.run(event_loop)
     }
 }
 

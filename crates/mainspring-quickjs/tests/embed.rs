@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use common::{Script, event_loop};
-use mainspring::{EventLoop, LocalPromise, PanicPolicy};
+use mainspring::{EventLoop, LocalPromise, PanicPolicy, VirtualClock};
 use mainspring_quickjs::{Error, Global, Limits, Options, Output, Runtime, install};
 use rquickjs::function::Func;
 
@@ -188,6 +188,47 @@ fn a_script_that_exits_ends_alone() {
     assert_eq!(ending.host().exit_code(), Some(3));
     assert_eq!(ending.run(&event_loop).unwrap(), 3);
     assert!(matches!(ending.eval("process.exit(4)", "x.js"), Err(Error::Exited(3))));
+}
+
+/// Has a listener of this process end, behind the back of the script that has it.
+fn end_listener(port: u16) {
+    use std::mem::ManuallyDrop;
+    use std::net::TcpListener;
+    use std::os::fd::FromRawFd;
+
+    for fd in 3..1024 {
+        // SAFETY: it is asked for its address only, and not closed; a number that is no socket's gives an error.
+        let listener = ManuallyDrop::new(unsafe { TcpListener::from_raw_fd(fd) });
+        if listener.local_addr().is_ok_and(|address| address.port() == port) {
+            // SAFETY: no memory is involved.
+            unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
+        }
+    }
+}
+
+// spec: JS-3
+#[test]
+fn a_server_that_cannot_accept_says_so_now_and_then() {
+    let clock = VirtualClock::new();
+    let event_loop = EventLoop::builder().microtask_budget(None).clock(&clock).build().unwrap();
+    let output = Output::buffer();
+    let options = Options::new().stdout(output.clone());
+    let script = Runtime::new(event_loop.cx(), options).unwrap();
+    script.enter("main", |ctx, require| {
+        ctx.globals().set("endListener", Func::from(end_listener))?;
+        ctx.globals().set("net", require.call::<_, rquickjs::Object>(("net",))?)
+    });
+    let source = "const server = net.createServer();
+                  server.on('error', ({ message, syscall }) => console.log(message, syscall));
+                  server.listen(0, '127.0.0.1', () => endListener(server.address().port));";
+    script.eval(source, "server.js").unwrap();
+    for time in 1..=3 {
+        for _ in 0..10 {
+            event_loop.turn(Duration::ZERO).unwrap();
+        }
+        assert_eq!(output.text(), "accept EINVAL accept\n".repeat(time));
+        clock.advance(Duration::from_millis(50));
+    }
 }
 
 // spec: JS-3, FA-1

@@ -160,5 +160,5 @@ fn a_limit_that_the_engine_cannot_live_with_is_refused() {
     let limits = Limits { memory: Some(1), stack: None };
     let options = mainspring_quickjs::Options::new();
     let refused = mainspring_quickjs::Runtime::with_limits(event_loop.cx(), options, limits);
-    assert!(matches!(refused, Err(Error::Engine(text)) if text.contains("allow more memory")));
+    assert!(matches!(refused, Err(Error::TooLittleMemory)));
 }

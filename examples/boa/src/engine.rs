@@ -67,18 +67,15 @@ impl Boa {
         }
     }
 
-    fn call_entry(&self, name: &str, arguments: &[JsValue]) -> Result<JsValue, Thrown<JsValue>> {
+    fn call_entry(&self, name: &str, arguments: &[JsValue]) -> Result<(), Thrown<JsValue>> {
         let entry = self.entries.borrow().get(name).cloned();
         match entry.and_then(|entry| entry.as_callable()) {
             Some(function) => {
-                self.enter(|context| function.call(&JsValue::undefined(), arguments, context))
+                self.enter(|context| function.call(&JsValue::undefined(), arguments, context))?;
+                Ok(())
             }
-            None => Ok(JsValue::undefined()),
+            None => Ok(()),
         }
-    }
-
-    pub(crate) fn call_exit(&self) -> Result<JsValue, Thrown<JsValue>> {
-        self.call_entry("exit", &[])
     }
 }
 
@@ -88,7 +85,7 @@ impl Engine for Boa {
     fn call(&self, entry: Entry, target: Option<&JsValue>) -> Result<(), Thrown<JsValue>> {
         let name =
             Entry::ALL.iter().find(|(known, _)| *known == entry).map_or("", |(_, name)| name);
-        self.call_entry(name, target.map_or(&[], std::slice::from_ref)).map(drop)
+        self.call_entry(name, target.map_or(&[], std::slice::from_ref))
     }
 
     fn uncaught(&self, error: &JsValue, origin: Origin) -> Result<bool, Thrown<JsValue>> {
@@ -160,6 +157,6 @@ impl Engine for Boa {
             }
             Ok(JsValue::from(list))
         })?;
-        self.call_entry("rejections", &[list]).map(drop)
+        self.call_entry("rejections", &[list])
     }
 }

@@ -7,9 +7,8 @@ mod natives;
 
 use std::rc::Rc;
 
-use boa_engine::JsValue;
 use mainspring::EventLoop;
-use mainspring_js::{Engine, Entry, Layer, Options};
+use mainspring_js::{Layer, Options};
 
 pub use engine::Boa;
 
@@ -42,29 +41,11 @@ impl Script {
         source: &str,
         name: &str,
     ) -> Result<i32, mainspring::Error> {
-        let (layer, cx) = (&self.0, event_loop.cx());
-        layer.enter(cx, "main", |boa| {
+        let layer = &self.0;
+        layer.enter(event_loop.cx(), "main", |boa| {
             boa.enter(|context| natives::run_script(context, source, name).map(drop))
         });
-        event_loop.run_microtasks()?;
-        while layer.host().exit_code().is_none() {
-            event_loop.run_until_idle()?;
-            layer.enter(cx, "beforeExit", |boa| boa.call(Entry::BeforeExit, None));
-            event_loop.run_microtasks()?;
-            if !cx.is_alive() {
-                break;
-            }
-        }
-        if layer.host().exit_code().is_none() {
-            let mut code = JsValue::undefined();
-            layer.enter(cx, "exit", |boa| {
-                code = boa.call_exit()?;
-                Ok(())
-            });
-            event_loop.run_microtasks()?;
-            layer.exit(code.as_number().unwrap_or(0.0) as i32);
-        }
-        Ok(layer.host().exit_code().unwrap_or(0))
+        layer.run(event_loop)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runs a script with Boa.
+//! Runs a script with Boa: `cargo run --manifest-path examples/boa/Cargo.toml -- examples/js/hello.js`.
 
 use mainspring::EventLoop;
 use mainspring_boa::Script;

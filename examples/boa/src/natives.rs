@@ -226,8 +226,8 @@ fn tasks(layer: &Rc<Layer<Boa>>, define: &mut impl FnMut(&str, NativeFunction)) 
             if !layer.host().options().reports_uncaught() {
                 return Ok(false.into());
             }
-            let is_rejection = text(arguments, 1, context)? == Origin::Rejection.name();
-            let origin = if is_rejection { Origin::Rejection } else { Origin::Exception };
+            let origin = Origin::from_name(&text(arguments, 1, context)?);
+            let origin = origin.unwrap_or(Origin::Exception);
             layer.report_uncaught(Uncaught { text: text(arguments, 0, context)?, origin });
             Ok(true.into())
         }),

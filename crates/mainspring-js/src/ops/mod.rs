@@ -1,4 +1,18 @@
 //! Operations of the host that scripts call, whatever the engine.
+//!
+//! ```
+//! # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+//! # use mainspring_js::Options;
+//! # let event_loop = mainspring::EventLoop::new()?;
+//! # let layer = closures::join(&event_loop, Options::new());
+//! use mainspring_js::{Arg, Value, ops};
+//!
+//! let mut arguments = [Arg::Value(Value::from("größer"))];
+//! let (_, encode) = ops::granted(layer.host()).find(|(name, _)| *name == "encodeUtf8").unwrap();
+//! let bytes = encode(layer.host(), ops::Args::new(&mut arguments));
+//! assert_eq!(bytes, Ok(Value::Bytes("größer".into())));
+//! # Ok::<(), mainspring::Error>(())
+//! ```
 
 mod buffer;
 mod crypto;
@@ -15,6 +29,15 @@ mod url;
 use crate::{Arg, Callback, Global, Host, OpError, Value};
 
 /// An operation: called by the JavaScript half as `host.<name>`.
+///
+/// ```
+/// use mainspring_js::{Host, OpError, Value, ops::{Args, Op}};
+///
+/// fn add(_: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
+///     Ok(Value::Number(args.number(0)? + args.number(1)?))
+/// }
+/// const ADD: Op = add;
+/// ```
 pub type Op = fn(&Host, Args<'_>) -> Result<Value, OpError>;
 
 type Group = &'static [(&'static str, Op)];
@@ -36,6 +59,18 @@ const OPS: &[(Option<Global>, Group)] = &[
 
 /// The operations that a script may have, by name. Files and sockets are there only if it was given them, whatever
 /// the JavaScript half does.
+///
+/// ```
+/// # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }
+/// # use mainspring_js::Options;
+/// # let event_loop = mainspring::EventLoop::new()?;
+/// # let layer = closures::join(&event_loop, Options::new().without([mainspring_js::Global::Fs]));
+/// use mainspring_js::ops::granted;
+///
+/// let has = |name| granted(layer.host()).any(|(known, _)| known == name);
+/// assert!(has("urlParse") && !has("fsClose"));
+/// # Ok::<(), mainspring::Error>(())
+/// ```
 pub fn granted(host: &Host) -> impl Iterator<Item = (&'static str, Op)> {
     let groups = OPS.iter().filter(|(global, _)| global.is_none_or(|global| host.has(global)));
     groups.flat_map(|(_, ops)| ops.iter().copied())
@@ -47,22 +82,54 @@ pub(crate) fn sockets(host: &Host) -> Vec<String> {
 }
 
 /// What an operation is given. Arguments that are missing are `undefined`.
+///
+/// ```
+/// use mainspring_js::{Arg, Value, ops::Args};
+///
+/// let mut values = [Arg::Value(Value::from("file.txt")), Arg::Value(Value::from(12.0))];
+/// let mut args = Args::new(&mut values);
+/// assert_eq!((args.string(0)?, args.number(1)?), ("file.txt".into(), 12.0));
+/// assert_eq!(args.take(7), Value::Undefined);
+/// # Ok::<(), mainspring_js::OpError>(())
+/// ```
 #[derive(Debug)]
 pub struct Args<'a>(&'a mut [Arg]);
 
 impl<'a> Args<'a> {
     /// Takes arguments from an engine.
+    ///
+    /// ```
+    /// use mainspring_js::{Arg, Value, ops::Args};
+    ///
+    /// let mut values = [Arg::Value(Value::Null)];
+    /// let mut args = Args::new(&mut values);
+    /// assert_eq!(args.take(0), Value::Null);
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn new(values: &'a mut [Arg]) -> Self {
         Self(values)
     }
 
     /// How many there are.
+    ///
+    /// ```
+    /// use mainspring_js::{Arg, Value, ops::Args};
+    ///
+    /// let mut values = [Arg::Value(Value::Null)];
+    /// let args = Args::new(&mut values);
+    /// assert_eq!(args.len(), 1);
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether there are none.
+    ///
+    /// ```
+    /// assert!(mainspring_js::ops::Args::new(&mut []).is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -74,6 +141,16 @@ impl<'a> Args<'a> {
     }
 
     /// A value; a function is `undefined`.
+    ///
+    /// ```
+    /// use mainspring_js::{Arg, Value, ops::Args};
+    ///
+    /// let mut values = [Arg::Value(Value::from(true))];
+    /// let mut args = Args::new(&mut values);
+    /// assert_eq!(args.take(0), Value::Bool(true));
+    /// assert_eq!(args.take(0), Value::Undefined); // it was taken
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn take(&mut self, index: usize) -> Value {
         match self.arg(index) {
             Arg::Value(value) => value,
@@ -86,6 +163,16 @@ impl<'a> Args<'a> {
     /// # Errors
     ///
     /// If it is none.
+    ///
+    /// ```
+    /// use mainspring_js::{Arg, Value, ops::Args};
+    ///
+    /// let mut values = [Arg::Value(Value::from("text"))];
+    /// let mut args = Args::new(&mut values);
+    /// assert_eq!(args.string(0)?, "text");
+    /// assert!(args.string(1).is_err());
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn string(&mut self, index: usize) -> Result<String, OpError> {
         match self.take(index) {
             Value::String(text) => Ok(text),
@@ -98,6 +185,16 @@ impl<'a> Args<'a> {
     /// # Errors
     ///
     /// If it is none.
+    ///
+    /// ```
+    /// use mainspring_js::{Arg, Value, ops::Args};
+    ///
+    /// let mut values = [Arg::Value(Value::from(1.5))];
+    /// let mut args = Args::new(&mut values);
+    /// assert_eq!(args.number(0)?, 1.5);
+    /// assert!(args.number(1).is_err());
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn number(&mut self, index: usize) -> Result<f64, OpError> {
         match self.take(index) {
             Value::Number(number) => Ok(number),
@@ -110,6 +207,16 @@ impl<'a> Args<'a> {
     /// # Errors
     ///
     /// If it is none.
+    ///
+    /// ```
+    /// use mainspring_js::{Arg, Value, ops::Args};
+    ///
+    /// let mut values = [Arg::Value(Value::from(true))];
+    /// let mut args = Args::new(&mut values);
+    /// assert!(args.bool(0)?);
+    /// assert!(!args.bool(1)?);
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn bool(&mut self, index: usize) -> Result<bool, OpError> {
         match self.take(index) {
             Value::Bool(value) => Ok(value),
@@ -123,6 +230,15 @@ impl<'a> Args<'a> {
     /// # Errors
     ///
     /// If it is neither.
+    ///
+    /// ```
+    /// use mainspring_js::{Arg, Value, ops::Args};
+    ///
+    /// let mut values = [Arg::Value(Value::from("é"))];
+    /// let mut args = Args::new(&mut values);
+    /// assert_eq!(args.bytes(0)?, [0xC3, 0xA9]);
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn bytes(&mut self, index: usize) -> Result<Vec<u8>, OpError> {
         match self.take(index) {
             Value::Bytes(bytes) => Ok(bytes),
@@ -136,6 +252,16 @@ impl<'a> Args<'a> {
     /// # Errors
     ///
     /// If it is none.
+    ///
+    /// ```
+    /// use mainspring_js::{Arg, Callback, ops::Args};
+    ///
+    /// let mut values = [Arg::Function(Callback::new(|_, _| println!("called")))];
+    /// let mut args = Args::new(&mut values);
+    /// let callback = args.callback(0)?;
+    /// # drop(callback);
+    /// # Ok::<(), mainspring_js::OpError>(())
+    /// ```
     pub fn callback(&mut self, index: usize) -> Result<Callback, OpError> {
         match self.arg(index) {
             Arg::Function(callback) => Ok(callback),

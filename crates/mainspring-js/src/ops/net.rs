@@ -74,7 +74,7 @@ enum Event {
     Shut = 4,
     /// It is closed. Nothing comes after that.
     Closed = 5,
-    /// A listener has accepted a connection.
+    /// A listener has accepted a connection, or, with an error, cannot.
     Connection = 6,
 }
 

@@ -35,6 +35,7 @@ pub(super) const OPS: &[(&str, Op)] = &[
         Ok(host.cx().metrics().as_ref().map_or(Value::Undefined, loop_metrics))
     }),
     ("whyAlive", |host, _| Ok(strings(&host.why_alive()))),
+    ("setExitCode", set_exit_code),
 ];
 
 fn write(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
@@ -55,6 +56,12 @@ fn is_tty(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
         _ => host.stderr().is_terminal(),
     }
     .into())
+}
+
+/// `setExitCode(code)`: what the script ends with if nothing is left to do.
+fn set_exit_code(host: &Host, mut args: Args<'_>) -> Result<Value, OpError> {
+    host.0.code.set(args.number(0)? as i32);
+    Ok(Value::Undefined)
 }
 
 fn hrtime(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
@@ -123,7 +130,8 @@ fn arch() -> &'static str {
 
 fn options(host: &Host, _: Args<'_>) -> Result<Value, OpError> {
     let options = host.options();
-    let globals = Global::ALL.map(|global| (global.name(), Value::Bool(options.has(global))));
+    let globals =
+        Global::ALL.iter().map(|&global| (global.name(), Value::Bool(options.has(global))));
     Ok(Value::object([
         ("globals", Value::object(globals)),
         ("htmlTimers", options.html_timers.into()),
@@ -184,8 +192,8 @@ fn loop_metrics(metrics: &Metrics) -> Value {
         ("refusals", count(metrics.refusals)),
         ("panics", count(metrics.panics)),
         ("stalls", count(metrics.stalls)),
-        ("phases", Value::object(Phase::ALL.map(phase))),
-        ("queues", Value::object(Queue::ALL.map(queue))),
+        ("phases", Value::object(Phase::ALL.iter().copied().map(phase))),
+        ("queues", Value::object(Queue::ALL.iter().copied().map(queue))),
     ])
 }
 

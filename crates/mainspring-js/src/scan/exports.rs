@@ -3,7 +3,13 @@
 use super::Tokens;
 
 /// What a CommonJS source exports by the look of it.
+///
+/// ```
+/// let exports = mainspring_js::scan::commonjs_exports("module.exports = require('./other');");
+/// assert_eq!(exports.reexports, ["./other"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Exports {
     /// The names of properties, each once.
     pub names: Vec<String>,

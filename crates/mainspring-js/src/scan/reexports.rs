@@ -7,6 +7,15 @@ use super::commonjs_exports;
 use crate::resolve::{Format, Kind, Resolver, Target};
 
 /// The names that `import` can have of a CommonJS module, beside `default`.
+///
+/// ```
+/// use mainspring_js::{resolve::Resolver, scan::commonjs_names};
+/// use std::path::Path;
+///
+/// let resolver = Resolver::new(|_| false, Vec::new());
+/// let names = commonjs_names(&resolver, Path::new("/app/main.cjs"), "exports.a = 1;");
+/// assert_eq!(names, ["a"]);
+/// ```
 #[must_use]
 pub fn commonjs_names(resolver: &Resolver, path: &Path, source: &str) -> Vec<String> {
     let mut names = Vec::new();

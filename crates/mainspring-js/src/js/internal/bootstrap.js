@@ -117,6 +117,6 @@ host.setEntries({
     require("internal/process").emitBeforeExit();
   },
   exit() {
-    return require("internal/process").emitExit();
+    host.setExitCode(require("internal/process").emitExit());
   },
 });

@@ -24,12 +24,12 @@ const modules =
 function missingGlobal(error) {
   const name = /^'?(\w+)'? is not defined$/.exec(error.message)?.[1];
   if (globals[name] === undefined) return undefined;
-  return `${name} is not part of this runtime yet: ${globals[name]}.`;
+  return `${name} is not part of this runtime: ${globals[name]}.`;
 }
 
 function missingModule(error) {
   const name = /(?: '(?:node:)?|: node:)(\w+)/.exec(error.message)?.[1];
-  if (name !== undefined && modules.split(" ").includes(name)) return `${name} is not part of this runtime yet.`;
+  if (name !== undefined && modules.split(" ").includes(name)) return `${name} is not part of this runtime.`;
   if (error.code !== "MODULE_NOT_FOUND" || error.requireStack?.length !== 0) return undefined;
   return `There is no such file: check its name. The current directory is ${host.cwd()}`;
 }

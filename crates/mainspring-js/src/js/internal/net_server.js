@@ -4,7 +4,7 @@ const EventEmitter = require("events");
 const {
   codeError, invalidArgType, invalidArgValue, validateAbortSignal, validateFunction,
 } = require("internal/errors");
-const { listenError } = require("internal/net_errors");
+const { errnoError, listenError } = require("internal/net_errors");
 const { CLOSED, CONNECTION, Socket, checkPort, handles, kHandle, named, normalize } =
   require("internal/net_socket");
 const { nextTick } = require("internal/task_queues");
@@ -120,6 +120,10 @@ class Server extends EventEmitter {
   }
 
   #onConnection(id) {
+    if (id < 0) {
+      this.emit("error", errnoError(id, "accept"));
+      return;
+    }
     if (this.maxConnections != null && this.#connections >= this.maxConnections) {
       const [localAddress, localPort, localFamily] = host.netAddress(id, false) ?? [];
       const [remoteAddress, remotePort, remoteFamily] = host.netAddress(id, true) ?? [];

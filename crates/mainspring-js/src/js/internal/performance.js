@@ -28,9 +28,9 @@ function invalidTimestamp(time) {
   return codeError(TypeError, "ERR_PERFORMANCE_INVALID_TIMESTAMP", `${time} is not a valid timestamp`);
 }
 
-function validateTime(time, name) {
-  validateNumber(time, name);
-  if (!(time >= 0 && time < Infinity)) throw invalidTimestamp(time);
+// As in Node: only what is below zero is refused.
+function validateTime(time) {
+  if (time < 0) throw invalidTimestamp(time);
   return time;
 }
 
@@ -91,10 +91,11 @@ class PerformanceMark extends PerformanceEntry {
     if (arguments.length === 0) throw missingArgs("name");
     const text = toText(name);
     const { detail, startTime } = dictionary(options, "options") ?? {};
+    if (startTime != null) validateNumber(startTime, "startTime");
     super(token, {
       name: text,
       entryType: "mark",
-      startTime: startTime === undefined ? host.now() : validateTime(startTime, "startTime"),
+      startTime: validateTime(startTime ?? host.now()),
       duration: 0,
       detail: cloneDetail(detail),
     });
@@ -124,8 +125,8 @@ function enqueue(entry) {
   return entry;
 }
 
-function timeOf(mark, name) {
-  if (typeof mark === "number") return validateTime(mark, name);
+function timeOf(mark) {
+  if (typeof mark === "number") return validateTime(mark);
   const text = toText(mark);
   if (markTimes.has(text)) return markTimes.get(text);
   const { DOMException } = require("internal/dom_exception");
@@ -134,24 +135,24 @@ function timeOf(mark, name) {
 
 function measureTimes(startOrOptions, endMark) {
   const isDictionary = isObject(startOrOptions);
-  const options = isDictionary ? startOrOptions : { start: startOrOptions ?? undefined };
-  const { detail, duration, end, start } = options;
+  // What is neither a dictionary nor the name of a mark says nothing, not even a number.
+  const name = typeof startOrOptions === "string" ? startOrOptions : undefined;
+  const { detail, duration, end, start } = isDictionary ? startOrOptions : { start: name };
   const fail = (message) => codeError(TypeError, "ERR_PERFORMANCE_MEASURE_INVALID_OPTIONS", message);
-  if (isDictionary && [detail, duration, end, start].some((member) => member !== undefined)) {
+  if (isDictionary && (start !== undefined || end !== undefined)) {
     if (endMark !== undefined) throw fail("endMark must not be specified");
     if (start !== undefined && end !== undefined && duration !== undefined) {
       throw fail("Must not have options.start, options.end, and options.duration specified");
     }
   }
-  const length = duration === undefined ? undefined : validateTime(duration, "options.duration");
   let endTime;
-  if (endMark !== undefined) endTime = timeOf(endMark, "endMark");
-  else if (end !== undefined) endTime = timeOf(end, "options.end");
-  else if (start !== undefined && length !== undefined) endTime = timeOf(start, "options.start") + length;
+  if (endMark !== undefined) endTime = timeOf(endMark);
+  else if (end !== undefined) endTime = timeOf(end);
+  else if (start !== undefined && duration !== undefined) endTime = timeOf(start) + timeOf(duration);
   else endTime = host.now();
   let startTime = 0;
-  if (start !== undefined) startTime = timeOf(start, "options.start");
-  else if (end !== undefined && length !== undefined) startTime = endTime - length;
+  if (start !== undefined) startTime = timeOf(start);
+  else if (end !== undefined && duration !== undefined) startTime = endTime - timeOf(duration);
   return { startTime, duration: endTime - startTime, detail };
 }
 

@@ -13,12 +13,12 @@ use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, shutdown, sockopt};
 
 use super::stream::Stream;
 use super::{
-    Event, Handle, Net, Outcome, Owner, address, number, number_or_error, refused, socket,
+    Event, Handle, Net, Outcome, Owner, address, number, number_or_error, refused, socket, status,
 };
 use crate::Host;
 use crate::ops::Args;
 
-/// How long to wait for a descriptor if there is none for a connection. It waits in the backlog meanwhile.
+/// How long to wait if no connection can be accepted, such as for want of a descriptor. It waits in the backlog meanwhile.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A socket that listens.
@@ -84,7 +84,12 @@ impl Listener {
             }
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => self.pause(cx),
             // Nobody is there any more.
-            Err(_) => {}
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
+            // It may last, and the script may not care.
+            Err(error) => {
+                self.pause(cx);
+                net.emit(cx, self.id, Event::Connection, status(Err(error)));
+            }
         }
     }
 

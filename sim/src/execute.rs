@@ -1,18 +1,17 @@
 //! Runs a program in a simulation.
 
-use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring::sim::{self, Failure, Faults, Simulation, Stream};
+use mainspring::sim::{self, Failure, Faults, Simulation};
 use mainspring::{
-    AbortController, Cx, Deadline, Error, EventLoop, FastPathMode, Handle, Interest, LoopState,
-    Profile, Promise, PromiseState, Readiness, Rejection,
+    AbortController, AbortSignal, Cx, Deadline, Error, EventLoop, FastPathMode, Handle, LoopState,
+    Profile, Promise, PromiseState, Rejection,
 };
 
 use crate::program::{Body, Ending, Heard, Lane, Op, Options, Program};
-use crate::world::{Kind, Token, Watched, Who, World};
+use crate::watchdog;
+use crate::world::{Kind, Token, Who, World};
 
 /// More than any program needs.
 const STEPS: u64 = 200_000;
@@ -22,6 +21,7 @@ pub(crate) type Violation = String;
 
 /// Runs it, with what the seed leaves to chance. Returns the fingerprint.
 pub(crate) fn run(program: &Program, seed: u64) -> Result<u64, Violation> {
+    watchdog::begin(seed);
     let options = program.options;
     let faults = match options.faults {
         0 => Faults::none(),
@@ -85,6 +85,7 @@ fn play(program: &Program, world: &Arc<World>) -> u64 {
             sim::spawn(move || place.run(None, &ops))
         })
         .collect();
+    world.lock().is_forced = program.ending.is_forced();
     place(0).run(Some(event_loop.cx()), &program.first);
     let result = match program.ending {
         Ending::Idle { turns } => {
@@ -92,6 +93,7 @@ fn play(program: &Program, world: &Arc<World>) -> u64 {
             let closer = sim::spawn(move || {
                 let all_ended = others.into_iter().all(|thread| thread.join().is_ok());
                 closer.hang_up_all();
+                closer.unregister_deaf();
                 all_ended
             });
             let result = idle(&event_loop, turns);
@@ -123,6 +125,16 @@ fn play(program: &Program, world: &Arc<World>) -> u64 {
                     }
                     None
                 }
+                Ending::Hurried { after, patience } => {
+                    let closer = place(usize::MAX);
+                    closers.push(sim::spawn(move || {
+                        sim::sleep(Duration::from_micros(after.into()));
+                        closer.world.is_over_after(patience);
+                        // Whether it was in time is of no importance.
+                        drop(closer.handle.shutdown(Duration::from_micros(patience.into())));
+                    }));
+                    None
+                }
                 Ending::FromWithin { after } => Some((after, false)),
                 Ending::Close { after } => Some((after, true)),
                 Ending::Idle { .. } => None,
@@ -131,12 +143,16 @@ fn play(program: &Program, world: &Arc<World>) -> u64 {
                 let closer = place(usize::MAX);
                 closers.push(sim::spawn(move || {
                     sim::sleep(Duration::from_micros(after.into()));
+                    if closes {
+                        closer.world.is_over_after(0);
+                    }
                     if closes || closer.handle.submit_internal(Cx::shutdown).is_err() {
                         closer.handle.close();
                     }
                 }));
             }
             let result = event_loop.run();
+            world.check_returned();
             for thread in closers.into_iter().chain(others) {
                 assert!(thread.join().is_ok(), "no thread panics");
             }
@@ -183,25 +199,28 @@ fn idle(event_loop: &EventLoop, turns: bool) -> Result<(), Error> {
     if !turns {
         return event_loop.run_until_idle();
     }
-    loop {
-        let turn = event_loop.turn(Duration::from_millis(1))?;
+    for number in 0.. {
+        // Some, so that functions that take an hour do not take too many.
+        let millis = if number < 64 { 1 } else { 60_000 };
+        let turn = event_loop.turn(Duration::from_millis(millis))?;
         if turn.callbacks == 0 && !turn.ready && !event_loop.cx().is_alive() {
-            return Ok(());
+            break;
         }
     }
+    Ok(())
 }
 
 /// Where steps are made.
 #[derive(Clone)]
-struct Place {
-    world: Arc<World>,
-    handle: Handle,
-    who: Who,
+pub(crate) struct Place {
+    pub(crate) world: Arc<World>,
+    pub(crate) handle: Handle,
+    pub(crate) who: Who,
 }
 
 impl Place {
     /// Makes steps: on the loop's thread, which has its context, or on another one.
-    fn run(&self, cx: Option<&Cx>, ops: &[Op]) {
+    pub(crate) fn run(&self, cx: Option<&Cx>, ops: &[Op]) {
         for op in ops {
             sim::point();
             self.step(cx, op);
@@ -300,23 +319,25 @@ impl Place {
             }
             Op::Offload(micros, panics, body) => {
                 let (micros, panics) = (*micros, *panics);
-                let token = world.offer(Kind::Result);
-                let item = token.item();
-                if panics {
-                    world.is_not_owed(item);
-                }
-                let controller = AbortController::new();
-                let signal = controller.signal();
-                world.lock().aborts.push(Arc::new(controller));
-                // Whoever aborts one says so for all.
-                let promise = self.handle.promisify(&signal, move |_| {
+                self.offload(panics, body, move |_| {
                     sim::sleep(Duration::from_micros(micros.into()));
                     assert!(!panics, "a function that panics");
-                    Ok::<_, Rejection>(1)
                 });
-                let callback = self.callback(token, body);
-                world.offered(item, true);
-                promise.then(move |cx, _: u32| callback(cx)).catch(|_, _| ());
+            }
+            Op::Stuck(heeds, body) => {
+                let heeds = *heeds;
+                self.offload(false, body, move |signal| {
+                    let mut left = 36;
+                    while left > 0 && !(heeds && signal.aborted()) {
+                        sim::sleep(Duration::from_secs(100));
+                        left -= 1;
+                    }
+                });
+            }
+            Op::Chain(is_micro, micros) => {
+                if let Some(cx) = cx {
+                    self.chain(cx, *is_micro, *micros);
+                }
             }
             Op::Abort(which) => {
                 let state = world.lock();
@@ -339,7 +360,7 @@ impl Place {
                     Heard::Caught => drop(promise.catch(|_, _| 0)),
                 }
             }
-            Op::Watch(body) => self.watch(cx, body),
+            Op::Watch(wish, body) => self.watch(cx, *wish, body),
             Op::Send(which, bytes) => self.send(usize::from(*which), *bytes),
             Op::HangUp(which) => {
                 let mut state = world.lock();
@@ -373,6 +394,34 @@ impl Place {
             Op::Sleep(micros) => sim::sleep(Duration::from_micros((*micros).into())),
             Op::Panic => panic!("a callback that panics"),
         }
+    }
+
+    /// A function on another thread, and what is done with its result.
+    fn offload(
+        &self,
+        panics: bool,
+        body: &Body,
+        function: impl FnOnce(&AbortSignal) + Send + 'static,
+    ) {
+        let world = &self.world;
+        let token = world.offer(Kind::Result);
+        let item = token.item();
+        if panics {
+            world.is_not_owed(item);
+        }
+        let controller = AbortController::new();
+        let signal = controller.signal();
+        // Whoever aborts one says so for all.
+        world.lock().aborts.push(Arc::new(controller));
+        let promise = self.handle.promisify(&signal, move |signal| {
+            function(signal);
+            Ok::<_, Rejection>(1)
+        });
+        let callback = self.callback(token, body);
+        world.offered(item, true);
+        let derived = promise.then(move |cx, _: u32| callback(cx));
+        derived.catch(|_, _| ());
+        self.keep(derived);
     }
 
     fn react(&self, promise: &Promise<u32>, number: usize, body: &Body) {
@@ -479,126 +528,5 @@ impl Place {
             }
             _ => unreachable!("a step of timers"),
         }
-    }
-
-    fn watch(&self, cx: Option<&Cx>, body: &Body) {
-        if self.world.lock().is_closing {
-            return;
-        }
-        let Ok((near, far)) = Stream::pair() else { return };
-        near.set_nonblocking(true);
-        far.set_nonblocking(true);
-        let mut state = self.world.lock();
-        let number = state.streams.len();
-        state.streams.push(Watched {
-            fd: near.as_raw_fd(),
-            far: Some(Arc::new(far)),
-            sent: 0,
-            received: 0,
-            is_registered: false,
-            is_unregistered: false,
-            is_busy: false,
-        });
-        drop(state);
-        let place = Place { who: 0, ..self.clone() };
-        let mut body = Some(Arc::clone(body));
-        let callback = move |cx: &Cx, near: &Stream, _: Readiness| {
-            place.hear(cx, number, near);
-            if let Some(body) = body.take() {
-                place.run(Some(cx), &body);
-            }
-        };
-        let is_registered = match cx {
-            Some(cx) => cx.register_fd(near, Interest::READ, callback).is_ok(),
-            None => self.handle.register_fd(near, Interest::READ, callback).is_ok(),
-        };
-        let mut state = self.world.lock();
-        state.streams[number].is_registered |= is_registered;
-        if state.is_closing {
-            let far = state.streams[number].far.take();
-            drop(state);
-            drop(far);
-        }
-    }
-
-    fn unregister(&self, cx: &Cx, number: usize, fd: i32) {
-        let result = cx.unregister_fd(fd);
-        if result.is_err() && cx.state() == LoopState::Running {
-            self.world.violate(format!("stream {number} could not be unregistered: {result:?}"));
-        }
-    }
-
-    /// The callback of a watcher.
-    fn hear(&self, cx: &Cx, number: usize, mut near: &Stream) {
-        let mut state = self.world.lock();
-        let stream = &mut state.streams[number];
-        // The call that registers it may not have returned yet.
-        stream.is_registered = true;
-        let (is_unregistered, fd) = (stream.is_unregistered, stream.fd);
-        if is_unregistered {
-            state.violate(format!("stream {number} was heard after it was unregistered"));
-        }
-        let Watched { sent, received, is_busy, ref far, .. } = state.streams[number];
-        // Only this callback reads, so what was ready still is.
-        if sent == received && !is_busy && far.is_some() {
-            state.violate(format!("stream {number} was heard, and there is nothing to hear"));
-        }
-        if fd != near.as_raw_fd() {
-            state.violate(format!("a callback of stream {number} has another's descriptor"));
-        }
-        drop(state);
-        let mut buffer = [0; 5];
-        loop {
-            match near.read(&mut buffer) {
-                Ok(0) => {
-                    self.world.lock().streams[number].is_unregistered = true;
-                    return self.unregister(cx, number, fd);
-                }
-                Ok(count) => {
-                    let mut state = self.world.lock();
-                    for byte in &buffer[..count] {
-                        let stream = &mut state.streams[number];
-                        let expected = stream.received as u8;
-                        stream.received += 1;
-                        if *byte != expected {
-                            state.violate(format!("stream {number}: {byte} instead of {expected}"));
-                        }
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => return self.world.violate(format!("stream {number}: {error}")),
-            }
-        }
-    }
-
-    fn send(&self, which: usize, bytes: u8) {
-        let mut state = self.world.lock();
-        let Some(number) = which.checked_rem(state.streams.len()) else { return };
-        let stream = &mut state.streams[number];
-        // One sender at a time, so that the bytes are in order.
-        if stream.is_busy {
-            return;
-        }
-        let Some(far) = stream.far.clone() else { return };
-        stream.is_busy = true;
-        drop(state);
-        for _ in 0..bytes {
-            let byte = self.world.lock().streams[number].sent as u8;
-            if !matches!((&*far).write(&[byte]), Ok(1)) {
-                break;
-            }
-            self.world.lock().streams[number].sent += 1;
-        }
-        drop(far);
-        self.world.lock().streams[number].is_busy = false;
-    }
-
-    /// Ends all streams, and lets no more be made.
-    fn hang_up_all(&self) {
-        let mut state = self.world.lock();
-        state.is_closing = true;
-        let ends: Vec<_> = state.streams.iter_mut().map(|stream| stream.far.take()).collect();
-        drop(state);
-        drop(ends);
     }
 }

@@ -1,8 +1,11 @@
 //! `cargo run --release -p mainspring-sim -- --seeds 1000000`: see the README.
 
+mod chain;
 mod execute;
 mod program;
 mod shrink;
+mod streams;
+mod watchdog;
 mod world;
 
 use std::io::{IsTerminal, Write};
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // Many callbacks panic on purpose.
     std::panic::set_hook(Box::new(|_| ()));
+    watchdog::start();
     match arguments.seed {
         Some(seed) => replay(seed, arguments.whole),
         None => explore(&arguments),

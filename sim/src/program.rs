@@ -22,6 +22,16 @@ pub(crate) enum Heard {
     Caught,
 }
 
+/// What a stream is watched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Read,
+    /// Once.
+    Write,
+    /// So that nobody listens when it is hung up.
+    Nothing,
+}
+
 /// One step. Numbers of things count those that exist when it is made, and start again from the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
@@ -42,13 +52,17 @@ pub(crate) enum Op {
     Settle(u8, bool),
     /// A function on another thread that takes so long, and may panic.
     Offload(u32, bool, Body),
+    /// A function on another thread that takes an hour, unless it looks whether it was aborted.
+    Stuck(bool, Body),
     Abort(u8),
+    /// Microtasks, or tasks, of which each makes the next one, until a timer ends that after so many microseconds.
+    Chain(bool, u32),
     /// A promise follows another one, or one is made for both.
     Combine(u8, u8, bool),
     /// A promise that is rejected, and who hears of that.
     Reject(Heard),
-    /// A stream whose near end the loop watches, and what is done when the first bytes have come.
-    Watch(Body),
+    /// A stream whose near end the loop watches, and what is done when it is heard first.
+    Watch(Wish, Body),
     Send(u8, u8),
     HangUp(u8),
     Unwatch(u8),
@@ -70,6 +84,15 @@ pub(crate) enum Ending {
     FromWithin { after: u32 },
     /// It is closed.
     Close { after: u32 },
+    /// It is shut down, and closed if that takes longer than so many microseconds.
+    Hurried { after: u32, patience: u32 },
+}
+
+impl Ending {
+    /// Whether the loop ends whatever its callbacks do.
+    pub(crate) fn is_forced(self) -> bool {
+        matches!(self, Self::Close { .. } | Self::Hurried { .. })
+    }
 }
 
 /// How the loop is built.
@@ -134,6 +157,28 @@ impl Random {
         self.below(8) as u8
     }
 
+    fn wish(&mut self) -> Wish {
+        match self.below(6) {
+            0 => Wish::Write,
+            1 => Wish::Nothing,
+            _ => Wish::Read,
+        }
+    }
+
+    /// Steps of a thread that comes when the loop ends.
+    fn late(&mut self, after: u32) -> Vec<Op> {
+        let mut ops = vec![Op::Sleep(after)];
+        for _ in 0..=self.below(4) {
+            ops.push(match self.below(6) {
+                0 => Op::Timeout(self.micros(), Body::default()),
+                1 => Op::Submit(Lane::Internal, Body::default()),
+                2 => Op::Offload(self.micros(), false, Body::default()),
+                _ => Op::Watch(self.wish(), Body::default()),
+            });
+        }
+        ops
+    }
+
     fn body(&mut self, depth: u32) -> Body {
         let most = if depth >= 3 { 1 } else { 4 };
         Arc::new(self.ops(most, depth + 1, true))
@@ -145,7 +190,7 @@ impl Random {
 
     fn op(&mut self, depth: u32, on_loop: bool) -> Op {
         loop {
-            let op = match self.below(43) {
+            let op = match self.below(46) {
                 0..=4 => Op::Submit(Lane::External, self.body(depth)),
                 5..=7 => Op::Submit(Lane::Internal, self.body(depth)),
                 8..=9 => Op::Microtask(self.body(depth)),
@@ -161,7 +206,7 @@ impl Random {
                 27..=28 => Op::Settle(self.number(), self.below(4) > 0),
                 29..=30 => Op::Offload(self.micros(), self.below(8) == 0, self.body(depth)),
                 31 => Op::Abort(self.number()),
-                32 => Op::Watch(self.body(depth)),
+                32 => Op::Watch(self.wish(), self.body(depth)),
                 33 => Op::Send(self.number(), self.number()),
                 34 => Op::HangUp(self.number()),
                 35 if on_loop => Op::Unwatch(self.number()),
@@ -174,6 +219,9 @@ impl Random {
                     Op::Reject([Heard::Nobody, Heard::Half, Heard::Caught][self.below(3) as usize])
                 }
                 42 if on_loop => Op::Unwatch(self.number()),
+                43 => Op::Stuck(self.flip(), self.body(depth)),
+                44 if on_loop => Op::Chain(self.flip(), self.below(2_000) as u32),
+                45 => Op::Watch(self.wish(), self.body(depth)),
                 _ => continue,
             };
             return op;
@@ -198,14 +246,18 @@ impl Program {
             still: random.below(4) == 0,
         };
         let after = random.micros();
-        let ending = match random.below(10) {
+        let ending = match random.below(11) {
             0..=4 => Ending::Idle { turns: random.below(3) == 0 },
             5..=7 => Ending::Shutdown { after, twice: random.below(3) == 0 },
             8 => Ending::FromWithin { after },
-            _ => Ending::Close { after },
+            9 => Ending::Close { after },
+            _ => Ending::Hurried { after, patience: random.micros() },
         };
         let first = random.ops(7, 0, true);
-        let others = (0..random.below(4)).map(|_| random.ops(8, 0, false)).collect();
+        let mut others: Vec<_> = (0..random.below(4)).map(|_| random.ops(8, 0, false)).collect();
+        if !matches!(ending, Ending::Idle { .. }) && random.below(3) == 0 {
+            others.push(random.late(after));
+        }
         Self { options, ending, first, others }
     }
 
@@ -304,7 +356,8 @@ impl Op {
             | Self::Timeout(_, body)
             | Self::Promise(body)
             | Self::Then(_, body)
-            | Self::Watch(body)
+            | Self::Watch(_, body)
+            | Self::Stuck(_, body)
             | Self::Offload(_, _, body) => Some(body),
             _ => None,
         }
@@ -320,7 +373,8 @@ impl Op {
             | Self::Timeout(_, body)
             | Self::Promise(body)
             | Self::Then(_, body)
-            | Self::Watch(body)
+            | Self::Watch(_, body)
+            | Self::Stuck(_, body)
             | Self::Offload(_, _, body) => *body = new,
             _ => {}
         }
@@ -359,7 +413,17 @@ fn show(f: &mut fmt::Formatter<'_>, ops: &[Op], indent: usize) -> fmt::Result {
                 writeln!(f, "a promise for promises {which} and {other}")?;
             }
             Op::Reject(heard) => writeln!(f, "a rejected promise, heard: {heard:?}")?,
-            Op::Watch(_) => writeln!(f, "watch a stream, and when it is heard first")?,
+            Op::Stuck(heeds, _) => {
+                let unless = if *heeds { ", unless it is aborted" } else { "" };
+                writeln!(f, "offload an hour{unless}, then")?;
+            }
+            Op::Chain(is_micro, micros) => {
+                let what = if *is_micro { "microtasks" } else { "tasks" };
+                writeln!(f, "{what} without end, for {micros} µs")?;
+            }
+            Op::Watch(wish, _) => {
+                writeln!(f, "watch a stream for {wish:?}, and when it is heard first")?;
+            }
             Op::Send(which, bytes) => writeln!(f, "send {bytes} bytes to stream {which}")?,
             Op::HangUp(which) => writeln!(f, "hang up stream {which}")?,
             Op::Unwatch(which) => writeln!(f, "unwatch stream {which}")?,

@@ -8,15 +8,17 @@
 //!    unregistered.
 //! 6. A loop that has become idle has run everything; one that was shut down, all tasks; nothing is left of one that
 //!    is gone. Of one that has ended no promise is pending, and no stream is watched.
+//!    One that is closed, or out of time, waits for no function on another thread, and for no work that never ends.
 //! 7. A rejection that nobody handles is reported once, any other never.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use mainspring::sim::{self, Stream};
 use mainspring::{AbortController, Promise, PromiseState, Resolver, TimerId};
 
-use crate::program::Lane;
+use crate::program::{Lane, Wish};
 
 /// Which thread: 0 is the loop's.
 pub(crate) type Who = usize;
@@ -72,6 +74,7 @@ pub(crate) struct Timer {
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) fd: i32,
+    pub(crate) wish: Wish,
     pub(crate) far: Option<Arc<Stream>>,
     pub(crate) sent: u64,
     pub(crate) received: u64,
@@ -100,6 +103,12 @@ pub(crate) struct State {
     turns: usize,
     /// How many other threads are about to send something about timers.
     pub(crate) senders: usize,
+    /// Microtasks may be left to the next tick, because there are too many.
+    pub(crate) is_flooded: bool,
+    /// The loop ends whatever its callbacks do.
+    pub(crate) is_forced: bool,
+    /// From when on the loop has to end, in nanoseconds.
+    pub(crate) over: Option<u64>,
     /// No more streams.
     pub(crate) is_closing: bool,
     violation: Option<String>,
@@ -115,6 +124,13 @@ pub(crate) struct Token {
     item: usize,
     has_run: bool,
 }
+
+/// So long a loop may take to end that has to, in nanoseconds: much longer than all steps of a program, much shorter
+/// than a function that is stuck.
+const FAREWELL: u64 = 60_000_000_000;
+
+/// How long a thread may need to go on that can.
+const HAND_OVER: Duration = Duration::from_millis(50);
 
 fn now() -> u64 {
     sim::elapsed().as_nanos() as u64
@@ -311,6 +327,19 @@ impl World {
         }
     }
 
+    /// From this time on the loop has to end, whatever it has to do.
+    pub(crate) fn is_over_after(&self, micros: u32) {
+        self.lock().over = Some(now() + u64::from(micros) * 1_000);
+    }
+
+    /// The loop has returned to whoever has driven it.
+    pub(crate) fn check_returned(&self) {
+        let mut state = self.lock();
+        if let Some(late) = state.over.and_then(|over| now().checked_sub(over + FAREWELL)) {
+            state.violate(format!("the loop has ended {late} ns later than it may"));
+        }
+    }
+
     /// The loop has ended, and nobody else does anything.
     pub(crate) fn check_ended(&self) {
         let mut state = self.lock();
@@ -322,6 +351,10 @@ impl World {
             if promise.state() == PromiseState::Pending {
                 self.violate(format!("promise {number} is pending, and the loop has ended"));
             }
+        }
+        if derived.iter().any(|is_pending| is_pending()) {
+            // A worker that has just claimed a promise settles it as soon as it runs again.
+            sim::sleep(HAND_OVER);
         }
         if derived.iter().any(|is_pending| is_pending()) {
             self.violate("a derived promise is pending, and the loop has ended".to_owned());
@@ -375,6 +408,9 @@ impl State {
 
     /// Rule 3.
     fn expect_checkpoint(&mut self, item: usize) {
+        if self.is_flooded {
+            return;
+        }
         let kind = self.items[item].kind;
         if let Some(left) = self.microtasks.front().or(self.next_ticks.front()) {
             let left = *left;

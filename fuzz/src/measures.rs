@@ -291,7 +291,7 @@ fn point_literal(point: &MeasurePoint) -> String {
 }
 
 /// What a script is told: in the main the same, but as Node does it a duration or a detail alone is measured from the
-/// beginning, and each time is looked at when it is used.
+/// beginning, each time is looked at when it is used, only one below zero is refused, and a time alone says nothing.
 fn expected_in_a_script(
     asked: &Asked,
     end_mark: Option<&MeasurePoint>,
@@ -300,7 +300,7 @@ fn expected_in_a_script(
     now: f64,
 ) -> Result<(f64, f64), &'static str> {
     const TYPE: &str = "TypeError";
-    let time = |time: f64| if time.is_finite() && time >= 0.0 { Ok(time) } else { Err(TYPE) };
+    let time = |time: f64| if time < 0.0 { Err(TYPE) } else { Ok(time) };
     let convert = |point: &MeasurePoint| match point {
         MeasurePoint::Time(number) => time(*number),
         MeasurePoint::Mark(name) => {
@@ -308,21 +308,22 @@ fn expected_in_a_script(
             last.map(|(_, time)| *time).ok_or("SyntaxError")
         }
     };
-    let Asked { start, end, duration, has_detail } = asked;
-    let is_given = start.is_some() || end.is_some() || duration.is_some() || *has_detail;
+    let Asked { start, end, duration, .. } = asked;
+    let is_given = start.is_some() || end.is_some();
     let is_over = end_mark.is_some() || start.is_some() && end.is_some() && duration.is_some();
     if is_dictionary && is_given && is_over {
         return Err(TYPE);
     }
-    let duration = duration.map(time).transpose()?;
+    let start =
+        start.as_ref().filter(|start| is_dictionary || matches!(start, MeasurePoint::Mark(_)));
     let end_time = match (end_mark, end, start, duration) {
         (Some(end), ..) | (None, Some(end), ..) => convert(end)?,
-        (None, None, Some(start), Some(duration)) => convert(start)? + duration,
+        (None, None, Some(start), Some(duration)) => convert(start)? + time(*duration)?,
         _ => now,
     };
     let start_time = match (start, end, duration) {
         (Some(start), ..) => convert(start)?,
-        (None, Some(_), Some(duration)) => end_time - duration,
+        (None, Some(_), Some(duration)) => end_time - time(*duration)?,
         _ => 0.0,
     };
     Ok((start_time, end_time - start_time))
@@ -356,7 +357,7 @@ fn in_a_script(source: &Source) {
                 members.extend(asked.has_detail.then(|| "detail: [1]".to_owned()));
                 format!("{{ {} }}", members.join(", "))
             } else {
-                // A mark, a time, or nothing.
+                // A mark, a time, which is passed over, or nothing.
                 asked = Asked { end: None, duration: None, has_detail: false, ..asked };
                 asked.start.as_ref().map_or_else(|| "undefined".to_owned(), point_literal)
             };

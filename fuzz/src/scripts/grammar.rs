@@ -6,21 +6,126 @@ use crate::source::Source;
 
 /// What a script writes if something is out of order.
 pub(super) const ALARM: &str = "OUT OF ORDER";
+/// What it writes when the loop has nothing more to do, and at its end, before its exit code.
+pub(super) const EMPTY: &str = "NOTHING IS LEFT";
+pub(super) const END: &str = "ENDS WITH";
 
 /// Statements of a script, and how deep they are inside of each other.
-const STATEMENTS: usize = 60;
+const STATEMENTS: usize = 30;
 const DEPTH: usize = 4;
 
-/// Microtasks are counted: a callback of a later phase must find none.
+/// What is queued is noted, and whatever runs looks at the notes: whether it is its turn, and whether something is left
+/// that should have run before. Where a tick comes in is known only for those of callbacks that are noted themselves.
+/// After an exception that a handler takes, what is queued waits until one more callback has run, as in Node.
 const PRELUDE: &str = r#"
-let waiting = 0;
+let phase = "macro", isDoomed = false, isOver = false, isTorn = false, seq = 0;
+const ticks = [], micros = [], immediates = [], timers = new Set();
 const log = (...values) => console.log(...values);
-const soon = (f) => { waiting++; queueMicrotask(() => { waiting--; f(); }); };
-const later = (name, f) => (...values) => {
-  if (waiting !== 0) log("OUT OF ORDER", name, waiting);
+const alarm = (...values) => log("OUT OF ORDER", ...values);
+const within = (kind, name, f, isPlain) => {
+  if (isDoomed || isOver) alarm(name, "runs after the end");
+  if (kind === "macro") {
+    if (!isTorn && ticks.length + micros.length > 0) alarm(name, "finds", ticks, micros);
+    isTorn = false;
+  }
   log(name, performance.now());
-  return f(...values);
+  phase = kind;
+  try {
+    return f();
+  } catch (e) {
+    if (isPlain && process.listenerCount("uncaughtException") === 0) isDoomed = true;
+    if (kind !== "micro") isTorn = true;
+    throw e;
+  } finally {
+    phase = "none";
+  }
 };
+const shift = (queue, it) => {
+  if (queue[0] !== it) alarm(it, "before", queue);
+  remove(queue, it);
+};
+const remove = (queue, it) => {
+  const at = queue.indexOf(it);
+  if (at >= 0) queue.splice(at, 1);
+};
+const tick = (name, f) => {
+  const it = { name, seq: seq++, isUrgent: phase === "macro" || phase === "tick", isInner: phase === "micro" };
+  ticks.push(it);
+  process.nextTick(() => {
+    shift(ticks, it);
+    if (it.isInner && micros.some((other) => other.seq < it.seq)) alarm(name, "before", micros);
+    return within("tick", name, f, true);
+  });
+};
+const soon = (name, f, how = queueMicrotask) => {
+  const it = { name, seq: seq++ };
+  micros.push(it);
+  how(() => {
+    shift(micros, it);
+    if (ticks.some((other) => other.isUrgent)) alarm(name, "before", ticks);
+    return within("micro", name, f, how === queueMicrotask);
+  });
+};
+const settled = (f) => void Promise.resolve().then(f);
+const immediate = (name, f) => {
+  const it = { name };
+  immediates.push(it);
+  it.handle = setImmediate(() => {
+    shift(immediates, it);
+    return within("macro", name, f, true);
+  });
+  return it;
+};
+const drop = (it) => {
+  remove(immediates, it);
+  clearImmediate(it.handle);
+};
+const arm = (it) => {
+  it.at = performance.now() + it.delay;
+  it.seq = seq++;
+  timers.add(it);
+};
+const fire = (it) => {
+  if (!timers.delete(it)) alarm(it.name, "is not set");
+  const now = performance.now();
+  if (Math.abs(now - it.at) > 1e-3) alarm(it.name, "is due at", it.at, "and runs at", now);
+  for (const other of timers) {
+    const ahead = it.at - other.at;
+    if (ahead > 1e-3 || (ahead > -1e-3 && other.seq < it.seq)) alarm(it.name, "before", other.name);
+  }
+};
+const timer = (name, delay, f) => {
+  const it = { name, delay: delay >= 1 && delay < 2 ** 31 ? delay : 1, hasRef: true };
+  it.handle = setTimeout(() => { fire(it); return within("macro", name, f, true); }, delay);
+  arm(it);
+  return it;
+};
+const interval = (name, delay, times, f) => {
+  const it = { name, delay: delay >= 1 && delay < 2 ** 31 ? delay : 1, hasRef: true };
+  it.handle = setInterval(() => {
+    fire(it);
+    if (--times <= 0) clearInterval(it.handle);
+    try {
+      return within("macro", name, f, true);
+    } finally {
+      if (times > 0) arm(it);
+    }
+  }, delay);
+  arm(it);
+};
+const clear = (it, how = clearTimeout) => { timers.delete(it); how(it.handle); };
+const unref = (it) => { it.hasRef = false; it.handle.unref(); };
+const ref = (it) => { it.hasRef = true; it.handle.ref(); };
+const refresh = (it) => { arm(it); it.handle.refresh(); };
+process.on("beforeExit", () => {
+  if (ticks.length + micros.length + immediates.length > 0) alarm("left", ticks, micros, immediates);
+  for (const it of timers) if (it.hasRef) alarm("left", it.name);
+  log("NOTHING IS LEFT");
+});
+process.on("exit", (code) => {
+  isOver = true;
+  log("ENDS WITH", code);
+});
 "#;
 
 const STRINGS: [&str; 20] = [
@@ -59,6 +164,8 @@ pub(super) struct Script {
     pub(super) text: String,
     /// Whether it has a callback that has to be stopped.
     pub(super) is_endless: bool,
+    /// Whether it takes all memory, so that any line of it may fail, those that check something as well.
+    pub(super) is_greedy: bool,
 }
 
 impl Script {
@@ -69,6 +176,7 @@ impl Script {
             left: STATEMENTS,
             names: 0,
             is_endless: false,
+            is_greedy: false,
         };
         if source.below(2) == 0 {
             writer.text += "process.on('uncaughtException', (e) => log('uncaught', String(e)));\n";
@@ -78,11 +186,13 @@ impl Script {
                 "process.on('unhandledRejection', (e) => log('unhandled', String(e)));\n";
             writer.text += "process.on('rejectionHandled', () => log('handled'));\n";
         }
+        writer.text += "try {\n";
         while !source.is_over() && writer.left > 0 {
             writer.statement(0);
         }
+        writer.text += "} finally { phase = 'none'; }\n";
         source.tell(|| writer.text.clone());
-        Self { text: writer.text, is_endless: writer.is_endless }
+        Self { text: writer.text, is_endless: writer.is_endless, is_greedy: writer.is_greedy }
     }
 }
 
@@ -92,6 +202,7 @@ struct Writer<'a> {
     left: usize,
     names: usize,
     is_endless: bool,
+    is_greedy: bool,
 }
 
 impl Writer<'_> {
@@ -240,44 +351,48 @@ impl Writer<'_> {
                 ));
             }
             4 | 5 => {
-                let after = format!("), {});", self.delay());
-                self.around(&format!("setTimeout(later('timer {n}', () => "), depth, &after);
+                let before = format!("timer('timer {n}', {}, () => ", self.delay());
+                self.around(&before, depth, ");");
             }
             6 => {
-                let after = format!("), {});", self.delay());
-                self.around(
-                    &format!("const t{n} = setTimeout(later('timer {n}', () => "),
-                    depth,
-                    &after,
-                );
+                let before = format!("const t{n} = timer('timer {n}', {}, () => ", self.delay());
+                self.around(&before, depth, ");");
                 let then = *self.source.pick(&[
-                    "clearTimeout(t)",
-                    "t.unref()",
-                    "t.refresh()",
-                    "soon(() => t.refresh())",
-                    "setImmediate(() => clearTimeout(t))",
-                    "t.close()",
-                    "log(t.hasRef())",
-                    "clearInterval(String(Number(t)))",
+                    "clear(t)",
+                    "unref(t)",
+                    "refresh(t)",
+                    "soon('refresh', () => refresh(t))",
+                    "immediate('clear', () => clear(t))",
+                    "clear(t, (handle) => handle.close())",
+                    "log(t.handle.hasRef())",
+                    "clear(t, (handle) => clearInterval(String(Number(handle))))",
+                    "unref(t); immediate('ref', () => timers.has(t) && ref(t))",
+                    "immediate('refresh', () => refresh(t))",
+                    "tick('clear', () => clear(t, clearInterval))",
+                    "timer('clear', 1, () => clear(t))",
                 ]);
                 self.write(format_args!("{{ const t = t{n}; {then}; }}\n"));
             }
             7 => {
-                let times = 1 + self.source.below(3);
-                let before = format!(
-                    "let c{n} = 0; const i{n} = setInterval(later('interval {n}', () => {{ \
-                     if (++c{n} >= {times}) clearInterval(i{n}); "
-                );
-                let after = format!("}}), {});", self.delay());
-                self.around(&before, depth, &after);
+                let (delay, times) = (self.delay(), 1 + self.source.below(3));
+                let before = format!("interval('interval {n}', {delay}, {times}, () => ");
+                self.around(&before, depth, ");");
             }
-            8 | 9 => {
-                self.around(&format!("setImmediate(later('immediate {n}', () => "), depth, "));")
+            8 => self.around(&format!("immediate('immediate {n}', () => "), depth, ");"),
+            9 => {
+                let before = format!("const m{n} = immediate('immediate {n}', () => ");
+                self.around(&before, depth, ");");
+                let then = *self.source.pick(&[
+                    "drop(m)",
+                    "soon('drop', () => drop(m))",
+                    "immediate('drop', () => drop(m))",
+                    "m.handle.hasRef()",
+                ]);
+                self.write(format_args!("{{ const m = m{n}; {then}; }}\n"));
             }
-            10 => {
-                self.around(&format!("process.nextTick(() => {{ log('tick {n}'); "), depth, "});")
-            }
-            11 | 12 => self.around(&format!("soon(() => {{ log('microtask {n}'); "), depth, "});"),
+            10 => self.around(&format!("tick('tick {n}', () => "), depth, ");"),
+            11 => self.around(&format!("soon('microtask {n}', () => "), depth, ");"),
+            12 => self.around(&format!("soon('reaction {n}', () => "), depth, ", settled);"),
             13 | 14 => {
                 let promise = self.promise(0);
                 let how = *self.source.pick(&["then", "catch", "finally"]);
@@ -352,7 +467,7 @@ impl Writer<'_> {
             23 => {
                 let code = self.source.below(4);
                 let how = match self.source.below(4) {
-                    0 => format!("process.exit({code})"),
+                    0 => format!("process.exit({code}); alarm('it goes on')"),
                     1 => "process.once('beforeExit', () => setImmediate(() => log('once more')))"
                         .to_owned(),
                     2 => "process.on('exit', (code) => log('exit', code))".to_owned(),
@@ -368,6 +483,7 @@ impl Writer<'_> {
             }
             25 if self.source.one_in(8) => {
                 // By the engine's memory, which has a limit.
+                self.is_greedy = true;
                 self.write(format_args!("setTimeout(() => {{ const a = []; for (;;) a.push(new Array(10000).fill(a)); }}, 1);\n"));
             }
             26 if depth == 0 && self.source.one_in(16) => {

@@ -1042,8 +1042,9 @@ fn workers_are_reused_and_leave_when_they_are_idle() {
             }));
             bench.run_until_idle().unwrap();
         }
-        assert!(ids.lock().unwrap().len() <= 2, "{ids:?}");
-        assert_eq!(workers(), ids.lock().unwrap().len());
+        // Who was started may have come too late for each of the functions: it stays all the same.
+        let (all, used) = (workers(), ids.lock().unwrap().len());
+        assert!((used..=2).contains(&all), "{used} of {all} were used");
         drop(bench);
         until("the workers leave with the loop", || workers() == 0);
     });

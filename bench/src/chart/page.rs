@@ -11,10 +11,8 @@ pub fn page(document: &Document, names: &[String]) -> String {
     let mut page = "# Side by side\n\nWritten by `bench/run --svg`, as the pictures are; \
                     [bench/](../../bench/README.md) says what is measured, and by which rules.\n"
         .to_owned();
-    let mut runs: Vec<_> = document.workloads.iter().map(|run| run.circumstances()).collect();
-    runs.dedup();
-    for run in runs {
-        let _ = write!(page, "\n* {run}");
+    for (run, suites) in runs(document) {
+        let _ = write!(page, "\n* {}: {run}", suites.join(", "));
     }
     page += "\n\nRatios are of costs, of a rate of its reciprocal: below 1 mainspring is better. The floor is the least code \
              that does the job, and not a peer.\n\n";
@@ -46,4 +44,37 @@ pub fn page(document: &Document, names: &[String]) -> String {
         let _ = write!(page, "\n![{}]({name}.svg)\n", name.replace('-', " "));
     }
     page
+}
+
+/// When, where and how often something was measured, with the suites that it is true of.
+fn runs(document: &Document) -> Vec<(String, Vec<&str>)> {
+    let mut runs: Vec<(String, Vec<&str>)> = Vec::new();
+    for workload in &document.workloads {
+        let (run, suite) = (workload.circumstances(), workload.suite.as_str());
+        let at = runs.iter().position(|(known, _)| *known == run).unwrap_or_else(|| {
+            runs.push((run, Vec::new()));
+            runs.len() - 1
+        });
+        if !runs[at].1.contains(&suite) {
+            runs[at].1.push(suite);
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs;
+    use crate::document::tests::{document, workload};
+
+    #[test]
+    fn each_run_is_listed_once_with_its_suites() {
+        let mut workloads: Vec<_> =
+            ["one", "two", "three", "four"].map(|title| workload(title, "ns", &[])).into();
+        workloads[1].suite = "another".to_owned();
+        workloads[2].date = "2026-01-02 00:00 UTC".to_owned();
+        let document = document(workloads);
+        let runs: Vec<_> = runs(&document).into_iter().map(|(_, suites)| suites).collect();
+        assert_eq!(runs, [vec!["a suite", "another"], vec!["a suite"]]);
+    }
 }

@@ -124,6 +124,18 @@ mod tests {
     use crate::EventLoop;
 
     #[test]
+    fn a_task_that_waits_at_the_end_is_dropped_and_not_leaked() {
+        let event_loop = EventLoop::new().unwrap();
+        let capture = Arc::new(());
+        for _ in 0..3 {
+            let capture = Arc::clone(&capture);
+            event_loop.cx().submit(move |_| drop(capture)).unwrap();
+        }
+        drop(event_loop);
+        assert_eq!(Arc::strong_count(&capture), 1);
+    }
+
+    #[test]
     fn the_loops_own_tasks_and_those_of_others_take_turns() {
         let event_loop = EventLoop::new().unwrap();
         let log = Arc::new(Mutex::new(Vec::new()));

@@ -295,3 +295,52 @@ impl Sleep {
         blocked
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    // spec: WK-1
+    #[test]
+    fn a_signal_is_sent_to_a_loop_that_sleeps_and_counted() {
+        let sleep = Sleep::new(None);
+        sleep.state.claim().unwrap();
+        let ends_a_sleep = |notify: &dyn Fn()| {
+            assert!(sleep.state.fall_asleep(Via::Park));
+            notify();
+            // It would wait for ever otherwise.
+            sleep.parker.park(None);
+            sleep.state.wake_up();
+        };
+        sleep.notify();
+        sleep.notify_of_entry();
+        assert_eq!((sleep.signals(), sleep.signals_for_entries()), (0, 0), "it was awake");
+        ends_a_sleep(&|| sleep.notify());
+        assert_eq!((sleep.signals(), sleep.signals_for_entries()), (1, 0));
+        for count in [1, 2] {
+            ends_a_sleep(&|| sleep.notify_of_entry());
+            assert_eq!((sleep.signals(), sleep.signals_for_entries()), (1 + count, count));
+        }
+        ends_a_sleep(&|| sleep.notify_host());
+    }
+
+    #[test]
+    fn the_poller_is_opened_replaced_and_given_up() {
+        let sleep = Sleep::new(None);
+        assert!(sleep.poller().is_none());
+        sleep.replace_source(Poller::new().unwrap());
+        assert!(sleep.poller().is_none(), "there was none to be replaced");
+        let first = sleep.open_source().unwrap();
+        let is_first = |poller: &Arc<Poller>| Arc::ptr_eq(poller, &first);
+        assert!(is_first(&sleep.open_source().unwrap()), "it is open");
+        sleep.replace_source(Poller::new().unwrap());
+        assert!(!is_first(&sleep.poller().unwrap()));
+        sleep.unopen_source();
+        assert!(sleep.poller().is_none());
+        assert!(!is_first(&sleep.open_source().unwrap()), "it is opened again");
+        sleep.close_source();
+        assert!(sleep.poller().is_none());
+        sleep.unopen_source();
+        assert!(matches!(sleep.open_source(), Err(Error::Terminated)), "for good");
+    }
+}

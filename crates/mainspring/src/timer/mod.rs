@@ -16,6 +16,8 @@
 
 mod bitmap;
 mod claim;
+#[cfg(all(test, not(loom)))]
+mod counts;
 mod handle;
 mod id;
 mod interval;

@@ -255,6 +255,17 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_left_of_what_is_cleared() {
+        let (mut slots, directory) = (Slots::new(), Directory::new());
+        let keys = keys(&mut slots, &directory, 5, 5);
+        for mut near in nears(&keys, 0) {
+            assert!(!near.is_empty());
+            near.clear();
+            assert!(near.is_empty());
+        }
+    }
+
+    #[test]
     fn the_dead_are_swept_when_they_are_many_and_more_than_half() {
         // Of few, more than half; of many, more than that.
         for all in [DEAD + 10, 4 * DEAD] {

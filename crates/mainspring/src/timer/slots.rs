@@ -224,6 +224,51 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_was_kept_is_used_before_a_new_one_is_made() {
+        let directory = Directory::new();
+        let mut slots = Slots::new();
+        for _ in 0..3 {
+            let taken: Vec<_> =
+                (0..(SPARES + 1) * PAGE).map(|_| slots.take(&directory).unwrap()).collect();
+            assert_eq!(pages(&slots), SPARES as usize + 1);
+            for index in taken {
+                slots.give_back(index, &directory);
+            }
+            assert_eq!(pages(&slots), SPARES as usize);
+            let listed = (0..=SPARES).filter(|number| directory.get(*number).is_some()).count();
+            assert_eq!(listed, SPARES as usize, "for other threads, too");
+            assert!(slots.indices().all(|index| index / PAGE <= SPARES));
+        }
+    }
+
+    #[test]
+    fn the_list_of_pages_shrinks_when_most_of_them_are_gone() {
+        let directory = Directory::new();
+        let mut slots = Slots::new();
+        let count = if cfg!(miri) { 70 } else { 300 };
+        for _ in 0..count * PAGE {
+            slots.take(&directory).unwrap();
+        }
+        let full = slots.pages.capacity();
+        let mut empty = |number: u32| {
+            for within in 0..PAGE {
+                slots.give_back(number * PAGE + within, &directory);
+            }
+            (slots.pages.len(), slots.pages.capacity())
+        };
+        (0..SPARES).for_each(|number| _ = empty(number));
+        for number in (SPARES..count).rev() {
+            let (len, capacity) = empty(number);
+            assert_eq!(len, number as usize);
+            if len >= full / 4 {
+                assert_eq!(capacity, full, "there may soon be as many again");
+            }
+            assert!(capacity <= 64 || capacity < 4 * (len + 1), "{len} pages in {capacity}");
+            assert!(capacity >= 2 * len || len > full / 2, "so that it need not grow at once");
+        }
+    }
+
+    #[test]
     fn a_number_that_oscillates_around_a_page_allocates_nothing() {
         let directory = Directory::new();
         let mut slots = Slots::new();

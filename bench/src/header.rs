@@ -47,11 +47,16 @@ pub fn print(header: &Value) {
     println!("{}", text(&header["date"]));
     println!("{}", machine(header));
     println!("{}", text(&header["rustc"]));
-    let versions = header["versions"].as_object().expect("is an object");
-    let versions: Vec<_> =
-        versions.iter().map(|(name, version)| format!("{name} {}", text(version))).collect();
-    println!("{}", versions.join(", "));
+    println!("{}", peers(header));
     println!("{} repetitions, the system's allocator", header["repetitions"]);
+}
+
+/// What was compared, with the version of each, in one line.
+pub fn peers(header: &Value) -> String {
+    let versions = header["versions"].as_object().into_iter().flatten();
+    let named =
+        versions.map(|(name, version)| format!("{name} {}", version.as_str().unwrap_or("?")));
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// The machine in one line.

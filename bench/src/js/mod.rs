@@ -16,6 +16,8 @@ struct Workload {
     title: &'static str,
     script: &'static str,
     count: usize,
+    /// Whether it waits for timers, which an engine alone has not.
+    waits: bool,
 }
 
 const WORKLOADS: [Workload; 6] = [
@@ -23,28 +25,38 @@ const WORKLOADS: [Workload; 6] = [
         title: "setTimeout and clearTimeout",
         script: include_str!("scripts/set_clear.js"),
         count: 1_000_000,
+        waits: true,
     },
     Workload {
         title: "setTimeout(0), fired",
         script: include_str!("scripts/timers.js"),
         count: 1_000_000,
+        waits: true,
     },
     Workload {
         title: "queueMicrotask",
         script: include_str!("scripts/microtasks.js"),
         count: 1_000_000,
+        waits: false,
     },
     Workload {
         title: "process.nextTick",
         script: include_str!("scripts/ticks.js"),
         count: 1_000_000,
+        waits: false,
     },
     Workload {
         title: "await in a loop",
         script: include_str!("scripts/awaits.js"),
         count: 1_000_000,
+        waits: false,
     },
-    Workload { title: "then, a chain", script: include_str!("scripts/chain.js"), count: 1_000_000 },
+    Workload {
+        title: "then, a chain",
+        script: include_str!("scripts/chain.js"),
+        count: 1_000_000,
+        waits: false,
+    },
 ];
 
 /// Runs all of it, `repetitions` times, the runtimes taking turns.
@@ -58,7 +70,7 @@ pub fn js(repetitions: usize, quick: bool) -> Vec<Table> {
         let count = if quick { workload.count / 50 } else { workload.count };
         let mut table = table(format!("{}, {} times", workload.title, thousands(count)));
         for repetition in 1..=repetitions {
-            for runtime in &runtimes {
+            for runtime in runtimes.iter().filter(|runtime| runtime.waits || !workload.waits) {
                 progress(&format!(
                     "{repetition} of {repetitions}: {}, {}",
                     table.title, runtime.label
@@ -101,7 +113,7 @@ fn start_up(repetitions: usize, quick: bool, runtimes: &[Runtime], mut table: Ta
         }
     }
     for _ in 0..repetitions {
-        for runtime in runtimes {
+        for runtime in runtimes.iter().filter(|runtime| runtime.waits) {
             table.add(runtime.label, "resident while it waits, MB", runtime.resident(&idle));
         }
     }
@@ -114,7 +126,7 @@ fn echo(repetitions: usize, quick: bool, runtimes: &[Runtime], mut table: Table)
     let server = runtime::script("echo", include_str!("scripts/echo.js"));
     let two = processors::two();
     for repetition in 1..=repetitions {
-        for runtime in runtimes {
+        for runtime in runtimes.iter().filter(|runtime| runtime.waits) {
             progress(&format!("{repetition} of {repetitions}: {}, {}", table.title, runtime.label));
             let process = Process::start(&runtime.command_on(&server, two.map(|two| two.server)));
             let mut client = Client::connect(process.port, 64);

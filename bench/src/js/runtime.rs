@@ -10,6 +10,8 @@ use crate::child;
 /// A program that runs scripts.
 pub struct Runtime {
     pub label: &'static str,
+    /// Whether it has a loop. The floor is an engine alone.
+    pub waits: bool,
     command: Vec<String>,
 }
 
@@ -18,29 +20,32 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Those that there are: ours, built for this unless `MAINSPRING` names another build, and Node.
+/// Those that there are: our engine without a loop, our command, built for this unless `MAINSPRING` names another build,
+/// and Node, also without machine code made from scripts, which QuickJS does not make either.
 pub fn all() -> Vec<Runtime> {
-    if let Ok(ours) = std::env::var("MAINSPRING") {
-        return pair(ours);
-    }
-    for what in [&["mainspring-cli"][..], &["mainspring-quickjs", "--example", "crossing"]] {
-        let built = Command::new("cargo")
-            .args(["build", "--quiet", "--release", "--package"])
-            .args(what)
-            .current_dir(root())
-            .status()
-            .expect("cargo is there");
-        assert!(built.success(), "{what:?} is built");
-    }
-    let ours = root().join("target/release/mainspring");
-    pair(ours.to_str().expect("a path that is text").to_owned())
+    let path = |path: &str| root().join(path).to_str().expect("a path that is text").to_owned();
+    build(&["mainspring-quickjs", "--example", "crossing", "--example", "bare"]);
+    let ours = std::env::var("MAINSPRING").unwrap_or_else(|_| {
+        build(&["mainspring-cli"]);
+        path("target/release/mainspring")
+    });
+    let runtime = |label, waits, command| Runtime { label, waits, command };
+    vec![
+        runtime("floor, QuickJS alone", false, vec![path("target/release/examples/bare")]),
+        runtime("mainspring", true, vec![ours, "run".into()]),
+        runtime("node", true, vec!["node".into()]),
+        runtime("node, jitless", true, vec!["node".into(), "--jitless".into()]),
+    ]
 }
 
-fn pair(ours: String) -> Vec<Runtime> {
-    vec![
-        Runtime { label: "mainspring", command: vec![ours, "run".into()] },
-        Runtime { label: "node", command: vec!["node".into()] },
-    ]
+fn build(what: &[&str]) {
+    let built = Command::new("cargo")
+        .args(["build", "--quiet", "--release", "--package"])
+        .args(what)
+        .current_dir(root())
+        .status()
+        .expect("cargo is there");
+    assert!(built.success(), "{what:?} is built");
 }
 
 /// Puts a script into a file.

@@ -6,7 +6,6 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::Phase;
-use crate::safety::Details;
 
 /// What the loop does with a panic of a callback.
 ///
@@ -47,6 +46,13 @@ pub struct UncaughtPanic {
     payload: Box<dyn Any + Send>,
     loop_id: u64,
     details: Option<Details>,
+}
+
+/// What the maximum-safety profile knows about a panic.
+#[derive(Debug)]
+pub(crate) struct Details {
+    pub(crate) task: Option<u64>,
+    pub(crate) backtrace: Option<Backtrace>,
 }
 
 impl UncaughtPanic {

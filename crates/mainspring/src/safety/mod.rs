@@ -52,7 +52,7 @@ pub(crate) use self::checked::Checked;
 pub(crate) use self::defect::{Defect, strikes};
 pub use self::fault::{Fault, FaultKind};
 pub(crate) use self::ledger::Ledger;
-pub(crate) use self::panics::{Details, watch};
+pub(crate) use self::panics::watch;
 use self::stage::Stages;
 #[cfg(test)]
 pub(crate) use self::stage::disturb;

@@ -8,7 +8,7 @@ use std::thread;
 
 use super::{FaultKind, Safety};
 use crate::Phase;
-use crate::fault::as_text;
+use crate::fault::{Details, as_text};
 
 std::thread_local! {
     /// Whether a loop of this profile is driven by this thread.
@@ -38,13 +38,6 @@ pub(super) fn keep_backtraces() {
 /// Notes whether this thread drives a loop of this profile.
 pub(crate) fn watch(is_watched: bool) {
     let _ = IS_WATCHED.try_with(|watched| watched.set(is_watched));
-}
-
-/// What is known about a panic of a callback.
-#[derive(Debug)]
-pub(crate) struct Details {
-    pub(crate) task: Option<u64>,
-    pub(crate) backtrace: Option<Backtrace>,
 }
 
 impl Safety {

@@ -170,6 +170,8 @@ mod sleep;
 mod spin;
 #[cfg(feature = "metrics")]
 mod stall;
+#[cfg(feature = "metrics")]
+mod stamp;
 mod state;
 mod sync;
 mod sys;

@@ -19,8 +19,6 @@ use crate::landing::Landing;
 use crate::lane::Lane;
 #[cfg(feature = "metrics")]
 use crate::metrics::Observer;
-#[cfg(feature = "metrics")]
-use crate::observe::Stamp;
 use crate::performance::Timeline;
 use crate::phase::Phase;
 use crate::place::Place;
@@ -28,6 +26,8 @@ use crate::promise::{Bridges, Registry, Rejections};
 use crate::safety::{self, Notes};
 use crate::shared::Shared;
 use crate::spin::Spin;
+#[cfg(feature = "metrics")]
+use crate::stamp::Stamp;
 use crate::state::LoopState;
 use crate::sync::Ordering;
 use crate::task::{SendTask, Task};

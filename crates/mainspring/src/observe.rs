@@ -10,12 +10,6 @@ use crate::task::{Ready, Run};
 use crate::timer::TimerTask;
 use crate::{Cx, Phase, Queue};
 
-/// When something was queued, and by which thread: nanoseconds, modulo 2^48, and a number of 16 bits. Zero if
-/// that was not noted.
-#[cfg(feature = "metrics")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamp(pub(crate) u64);
-
 /// Does something with whoever observes the loop, or with `()`: `observed!(cx, |observe| …)`.
 macro_rules! observed {
     ($cx:expr, |$observe:ident| $body:expr) => {

@@ -46,7 +46,7 @@ pub(crate) struct Outcome {
 
 /// When an entry was queued, if that was noted.
 #[cfg(feature = "metrics")]
-type Noted = crate::observe::Stamp;
+type Noted = crate::stamp::Stamp;
 #[cfg(not(feature = "metrics"))]
 type Noted = std::convert::Infallible;
 

@@ -28,10 +28,10 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::fault::log_isolated;
-#[cfg(feature = "metrics")]
-use crate::metrics::LastSignal;
 use crate::probe::{Point, Probes};
 use crate::safety::Safety;
+#[cfg(feature = "metrics")]
+use crate::stamp::LastSignal;
 use crate::state::{Ending, StateWord, Via};
 use crate::sync::{AtomicU64, Ordering, RwLock, fence, read, write};
 use crate::sys::{Events, Parker, Poller};

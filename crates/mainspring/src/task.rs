@@ -26,12 +26,12 @@ use std::sync::Arc;
 
 use crate::Cx;
 use crate::landing::Landing;
-#[cfg(feature = "metrics")]
-use crate::observe::Stamp;
 use crate::place::Origin;
 #[cfg(feature = "metrics")]
 use crate::place::Place;
 use crate::safety::{Notes, Safety};
+#[cfg(feature = "metrics")]
+use crate::stamp::Stamp;
 
 /// Closures of up to this many words are queued without an allocation.
 const WORDS: usize = 6;

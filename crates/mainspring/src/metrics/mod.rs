@@ -24,5 +24,5 @@ pub(crate) use observer::Observer;
 pub(crate) use published::Published;
 #[cfg(not(loom))]
 pub(crate) use shown::Activity;
-pub(crate) use shown::{LastSignal, Shown};
+pub(crate) use shown::Shown;
 pub use snapshot::{Latency, Metrics, PhaseMetrics, QueueMetrics};

@@ -12,9 +12,9 @@ use super::report::Report;
 use super::snapshot::Metrics;
 use crate::Phase;
 use crate::builder::Config;
-use crate::observe::Stamp;
 use crate::stall::Watchdog;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use crate::stamp::Stamp;
+use crate::sync::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sys;
 
 /// What the loop is doing, as one of these.
@@ -227,87 +227,5 @@ impl Shown {
     pub(crate) fn stamp_of(&self, number: usize) -> Stamp {
         let is_stamped = number as u32 & self.mask.load(Ordering::Relaxed) == 0;
         if is_stamped { self.stamp() } else { Stamp::default() }
-    }
-}
-
-/// When the last signal was sent that ends a sleep, and by which thread, if there is a trace.
-#[derive(Debug, Default)]
-pub(crate) struct LastSignal {
-    is_noted: AtomicBool,
-    stamp: AtomicU64,
-}
-
-impl LastSignal {
-    /// From now on it is noted.
-    pub(super) fn trace(&self) {
-        self.is_noted.store(true, Ordering::Relaxed);
-    }
-
-    /// One is about to be sent.
-    pub(crate) fn note(&self) {
-        if self.is_noted.load(Ordering::Relaxed) {
-            self.stamp.store(Stamp::here().0, Ordering::Relaxed);
-        }
-    }
-
-    /// The last one, once.
-    pub(super) fn take(&self) -> Stamp {
-        Stamp(self.stamp.swap(0, Ordering::Relaxed))
-    }
-}
-
-/// The bits of a time that a stamp has room for.
-const TIME: u64 = (1 << 48) - 1;
-
-impl Stamp {
-    /// The present time, by a thread.
-    fn new(thread: u16) -> Self {
-        Self((sys::now() as u64) << 16 | u64::from(thread))
-    }
-
-    /// The present time and thread.
-    fn here() -> Self {
-        Self::new(thread())
-    }
-
-    /// The number of the thread.
-    pub(super) fn thread(self) -> u16 {
-        self.0 as u16
-    }
-
-    pub(super) fn is_set(self) -> bool {
-        self.0 != 0
-    }
-
-    /// How long before `now` it was: in less than a day. Not at all if it was after it.
-    pub(super) fn before(self, now: i64) -> u64 {
-        let passed = (now as u64).wrapping_sub(self.0 >> 16) & TIME;
-        if passed > TIME / 2 { 0 } else { passed }
-    }
-}
-
-/// The number by which a trace knows this thread.
-fn thread() -> u16 {
-    #[cfg(not(loom))]
-    return crate::tracer::thread_number();
-    #[cfg(loom)]
-    0
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    // spec: MX-2
-    #[test]
-    fn a_stamp_tells_the_time_and_the_thread_across_the_end_of_its_range() {
-        let end = 1_i64 << 48;
-        for (then, now) in [(5, 5), (5, 1_000), (end - 1, end + 41), (7 * end + 3, 7 * end + 9)] {
-            let stamp = Stamp((then as u64) << 16 | 77);
-            assert_eq!(stamp.before(now), (now - then).unsigned_abs());
-            assert_eq!(stamp.thread(), 77);
-            assert!(stamp.is_set());
-        }
-        assert!(!Stamp::default().is_set());
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::Phase;
 use crate::builder::Config;
-use crate::observe::Stamp;
+use crate::stamp::Stamp;
 #[cfg(not(loom))]
 use crate::tracer::{Recorder, Submitted};
 

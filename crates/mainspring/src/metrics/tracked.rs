@@ -1,8 +1,8 @@
 //! A callback that knows where it comes from.
 
 use crate::Cx;
-use crate::observe::Stamp;
 use crate::place::{Origin, Place};
+use crate::stamp::Stamp;
 use crate::task::{Callback, Task};
 
 /// A callback of a loop that is observed.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::Safety;
 use crate::Cx;
-#[cfg(feature = "metrics")]
-use crate::observe::Stamp;
 use crate::place::{Origin, Place};
+#[cfg(feature = "metrics")]
+use crate::stamp::Stamp;
 use crate::task::{Callback, Task};
 
 /// The entry of a task in the ledger. Whether the task is run or dropped, the entry goes with it.

@@ -51,7 +51,7 @@ impl SentTask {
     where
         F: FnOnce(&crate::Cx) + Send + 'static,
     {
-        Self(Task::noted(f, place, crate::observe::Stamp::default()))
+        Self(Task::noted(f, place, crate::stamp::Stamp::default()))
     }
 
     /// One of a loop of the maximum-safety profile.

@@ -30,8 +30,8 @@ use crate::spin::Spin;
 use crate::stamp::Stamp;
 use crate::state::LoopState;
 use crate::sync::Ordering;
-use crate::task::{SendTask, Task};
-use crate::timer::{TimerTask, Timers};
+use crate::task::{SendTask, Task, TimerTask};
+use crate::timer::Timers;
 
 /// What a loop that has nothing to do knows.
 pub(crate) struct Idle {

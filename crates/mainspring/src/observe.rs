@@ -6,8 +6,7 @@
 
 use crate::local::Local;
 use crate::state::StateWord;
-use crate::task::{Ready, Run};
-use crate::timer::TimerTask;
+use crate::task::{Ready, Run, TimerTask};
 use crate::{Cx, Phase, Queue};
 
 /// Does something with whoever observes the loop, or with `()`: `observed!(cx, |observe| …)`.

@@ -24,8 +24,8 @@ use crate::sync::{
     wait_timeout,
 };
 use crate::sys;
-use crate::task::SendTask;
-use crate::timer::{Remote, SentTask};
+use crate::task::{SendTask, SendTimerTask};
+use crate::timer::Remote;
 use crate::workers::Workers;
 use crate::{Cx, FastPathMode, Phase, Profile, Queue, ShutdownStage};
 
@@ -295,19 +295,19 @@ impl Shared {
     }
 
     /// The task of a timer that another thread sets, with what is to be noted about it.
-    pub(crate) fn sent_task<F>(&self, callback: F, place: Place) -> SentTask
+    pub(crate) fn sent_task<F>(&self, callback: F, place: Place) -> SendTimerTask
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
         if let Some(safety) = &self.safety {
-            return SentTask::guarded(safety, callback, place);
+            return safety.sent_timer_task(callback, place);
         }
         #[cfg(feature = "metrics")]
         if self.shown.is_some() {
-            return SentTask::noted(callback, place);
+            return SendTask::noted(callback, place, Noted::default());
         }
         let _ = place;
-        SentTask::new(callback)
+        SendTask::new(callback)
     }
 
     /// Has something noted about one of so many entries, a power of two.

@@ -22,19 +22,16 @@ use std::marker::PhantomData;
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::panic::Location;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use crate::Cx;
 use crate::landing::Landing;
 use crate::place::Origin;
-#[cfg(feature = "metrics")]
-use crate::place::Place;
-use crate::safety::{Notes, Safety};
-#[cfg(feature = "metrics")]
-use crate::stamp::Stamp;
 
 /// Closures of up to this many words are queued without an allocation.
 const WORDS: usize = 6;
+
+/// Those of up to this many words are kept in a timer's slot.
+const TIMER_WORDS: usize = 5;
 
 type Data<const N: usize> = MaybeUninit<[usize; N]>;
 
@@ -262,39 +259,35 @@ unsafe fn act_boxed<F: Callback, const N: usize>(data: *mut Data<N>, op: Op<'_>)
 /// A task whose closure is `Send`: it can be made on one thread and run or dropped on another.
 #[derive(Debug)]
 #[repr(transparent)]
-pub(crate) struct SendTask(Task);
+pub(crate) struct SendTask<const N: usize = WORDS>(Task<N>);
 
-// SAFETY: the only constructor demands a `Send` closure, and nothing else is inside.
-unsafe impl Send for SendTask {}
+// SAFETY: each constructor demands a `Send` closure, and nothing else is inside.
+unsafe impl<const N: usize> Send for SendTask<N> {}
 
-impl SendTask {
+impl<const N: usize> SendTask<N> {
     #[inline]
     pub(crate) fn new<F: Callback + Send>(f: F) -> Self {
         Self(Task::new(f))
     }
 
-    /// One of a loop of the maximum-safety profile.
-    pub(crate) fn guarded<F>(safety: &Arc<Safety>, number: u64, f: F, notes: Notes) -> Self
-    where
-        F: FnOnce(&Cx) + Send + 'static,
-    {
-        Self(safety.guard(number, f, notes))
-    }
-
-    /// One of a loop that is observed; see [`Task::noted`].
-    #[cfg(feature = "metrics")]
-    pub(crate) fn noted<F>(f: F, place: Place, stamp: Stamp) -> Self
-    where
-        F: FnOnce(&Cx) + Send + 'static,
-    {
-        Self(Task::noted(f, place, stamp))
+    /// # Safety
+    ///
+    /// The closure of the task is `Send`, and so is whatever is kept beside it.
+    pub(crate) unsafe fn of(task: Task<N>) -> Self {
+        Self(task)
     }
 
     #[inline]
-    pub(crate) fn into_task(self) -> Task {
+    pub(crate) fn into_task(self) -> Task<N> {
         self.0
     }
 }
+
+/// The callback of a timer.
+pub(crate) type TimerTask = Task<TIMER_WORDS>;
+
+/// The callback of a timer that was set by another thread.
+pub(crate) type SendTimerTask = SendTask<TIMER_WORDS>;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -21,8 +21,7 @@ use crate::place::Place;
 use crate::shared::Shared;
 use crate::stamp::Stamp;
 use crate::sync::Ordering;
-use crate::task::{Run, Task};
-use crate::timer::TimerTask;
+use crate::task::{Run, Task, TimerTask};
 use crate::{Cx, Phase, Queue, sys};
 
 /// How long the figures that others see are behind at the most, while the loop is busy, in nanoseconds.

@@ -3,7 +3,7 @@
 use crate::Cx;
 use crate::place::{Origin, Place};
 use crate::stamp::Stamp;
-use crate::task::{Callback, Task};
+use crate::task::{Callback, SendTask, Task};
 
 /// A callback of a loop that is observed.
 struct Tracked<F> {
@@ -57,5 +57,16 @@ impl<const N: usize> Task<N> {
         } else {
             Self::new(callback)
         }
+    }
+}
+
+impl<const N: usize> SendTask<N> {
+    /// One of a loop that is observed; see [`Task::noted`].
+    pub(crate) fn noted<F>(callback: F, place: Place, stamp: Stamp) -> Self
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        // SAFETY: the callback is `Send`; a place and a stamp are.
+        unsafe { Self::of(Task::noted(callback, place, stamp)) }
     }
 }

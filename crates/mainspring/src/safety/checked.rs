@@ -9,8 +9,7 @@ use crate::metrics::Observer;
 use crate::observe::{Decision, Observe};
 use crate::state::StateWord;
 use crate::sync::MutexGuard;
-use crate::task::{Ready, Run};
-use crate::timer::TimerTask;
+use crate::task::{Ready, Run, TimerTask};
 use crate::{Cx, Phase, Queue};
 
 /// Whoever is told of it without this profile.

@@ -60,7 +60,7 @@ impl Safety {
         let mut checked = ledger.check_sent(inbox, queue, true);
         let sent = inbox.push_guarded(task, |task| {
             let number = *id.insert(ledger.admit(Some(queue), notes.place.get()));
-            SendTask::guarded(self, number, task, notes)
+            self.guard_sent(number, task, notes)
         });
         if checked.is_ok() {
             checked = ledger.check_sent(inbox, queue, false);

@@ -7,7 +7,7 @@ use crate::Cx;
 use crate::place::{Origin, Place};
 #[cfg(feature = "metrics")]
 use crate::stamp::Stamp;
-use crate::task::{Callback, Task};
+use crate::task::{Callback, SendTask, SendTimerTask, Task, TimerTask};
 
 /// The entry of a task in the ledger. Whether the task is run or dropped, the entry goes with it.
 #[derive(Debug)]
@@ -104,17 +104,31 @@ impl Safety {
         }
     }
 
+    /// The same for a callback of another thread.
+    pub(super) fn guard_sent<F>(self: &Arc<Self>, id: u64, callback: F, notes: Notes) -> SendTask
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        // SAFETY: the callback is `Send`; a ticket and notes are.
+        unsafe { SendTask::of(self.guard(id, callback, notes)) }
+    }
+
     /// The task of a timer.
-    pub(crate) fn timer_task<F, const N: usize>(
-        self: &Arc<Self>,
-        callback: F,
-        place: Place,
-    ) -> Task<N>
+    pub(crate) fn timer_task<F>(self: &Arc<Self>, callback: F, place: Place) -> TimerTask
     where
         F: FnOnce(&Cx) + 'static,
     {
         let id = self.lock().admit(None, place.get());
         self.guard(id, callback, Notes::at(place))
+    }
+
+    /// The task of a timer that another thread sets.
+    pub(crate) fn sent_timer_task<F>(self: &Arc<Self>, callback: F, place: Place) -> SendTimerTask
+    where
+        F: FnOnce(&Cx) + Send + 'static,
+    {
+        // SAFETY: as above.
+        unsafe { SendTask::of(self.timer_task(callback, place)) }
     }
 
     /// The ticket of a timer that is run again and again.

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use crate::clock::{instant, number};
 use crate::error::SubmitError;
 use crate::place::Place;
+use crate::task::{SendTask, SendTimerTask};
 use crate::timer::claim::Kind;
 use crate::timer::id::TimerId;
 use crate::timer::interval::{Interval, Pace};
-use crate::timer::remote::SentTask;
 use crate::timer::set::{admit, from_now};
 use crate::{Cx, Error, Handle};
 
@@ -141,7 +141,7 @@ impl Handle {
         let deadline = from_now(&self.0, period);
         self.set(deadline, Kind::Interval, callback, |callback, id| {
             let shared = &self.0;
-            SentTask::new(Interval::starter(id, pace, period, deadline, place, shared, callback))
+            SendTask::new(Interval::starter(id, pace, period, deadline, place, shared, callback))
         })
     }
 
@@ -150,7 +150,7 @@ impl Handle {
         deadline: Option<i64>,
         kind: Kind,
         callback: F,
-        make: impl Fn(F, TimerId) -> SentTask,
+        make: impl Fn(F, TimerId) -> SendTimerTask,
     ) -> Result<TimerId, SubmitError<F>> {
         self.0.report_failure("set a timer", self.try_set(deadline, kind, callback, make))
     }
@@ -160,7 +160,7 @@ impl Handle {
         deadline: Option<i64>,
         kind: Kind,
         callback: F,
-        make: impl Fn(F, TimerId) -> SentTask,
+        make: impl Fn(F, TimerId) -> SendTimerTask,
     ) -> Result<TimerId, SubmitError<F>> {
         let deadline = match admit(&self.0, deadline) {
             Ok(deadline) => deadline,

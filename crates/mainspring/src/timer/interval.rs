@@ -9,9 +9,8 @@ use crate::fault::drop_isolated;
 use crate::place::{Origin, Place};
 use crate::safety::Ticket;
 use crate::shared::Shared;
-use crate::task::{Callback, Task};
+use crate::task::{Callback, Task, TimerTask};
 use crate::timer::id::TimerId;
-use crate::timer::page::TimerTask;
 
 /// From where to where the period is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

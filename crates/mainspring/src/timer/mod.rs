@@ -39,8 +39,7 @@ pub use self::id::TimerId;
 pub use self::nesting::TimerNesting;
 #[cfg(fuzzing)]
 pub(crate) use self::page::Directory;
-pub(crate) use self::page::TimerTask;
-pub(crate) use self::remote::{Remote, SentTask};
+pub(crate) use self::remote::Remote;
 #[cfg(fuzzing)]
 pub(crate) use self::slots::Slots;
 #[cfg(fuzzing)]

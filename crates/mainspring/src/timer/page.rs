@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::sync::{RwLock, read, write};
-use crate::task::Task;
+use crate::task::TimerTask;
 use crate::timer::claim::Claim;
 use crate::timer::id::{GENERATIONS, INDEX_BITS, TimerId};
 
@@ -32,12 +32,6 @@ pub(crate) const PAGE: u32 = if cfg!(loom) { 2 } else { 256 };
 
 /// No slot, or no page.
 pub(crate) const NONE: u32 = u32::MAX;
-
-/// Words that a callback may have in order to be kept in the slot itself.
-pub(crate) const WORDS: usize = 5;
-
-/// The callback of a timer.
-pub(crate) type TimerTask = Task<WORDS>;
 
 /// The part of a timer that is visited on behalf of others.
 pub(crate) struct Node {

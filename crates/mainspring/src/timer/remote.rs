@@ -17,16 +17,12 @@
 //! so that among equal deadlines a timer whose setting had returned comes first. What was sent while another
 //! thread was in the middle of sending comes when that has gone on, and not before.
 
-use std::sync::Arc;
-
 use crate::inbox::{Inbox, Outlet};
-use crate::place::Place;
-use crate::safety::Safety;
 use crate::sync::{AtomicBool, AtomicI64, AtomicIsize, Mutex, Ordering, lock};
-use crate::task::{Callback, Task};
+use crate::task::SendTimerTask;
 use crate::timer::claim::Kind;
 use crate::timer::id::TimerId;
-use crate::timer::page::{Directory, PAGE, TimerTask, Unadded, WORDS};
+use crate::timer::page::{Directory, PAGE, Unadded};
 
 /// Slots of the inbox's ring, as a power of two.
 const RING_SHIFT: u32 = if cfg!(loom) { 1 } else { 8 };
@@ -34,43 +30,10 @@ const RING_SHIFT: u32 = if cfg!(loom) { 1 } else { 8 };
 /// How many slots the loop puts aside for other threads.
 pub(crate) const POOL: usize = if cfg!(loom) { 1 } else { 64 };
 
-/// A callback that was made from a `Send` closure.
-pub(crate) struct SentTask(TimerTask);
-
-// SAFETY: the only constructor demands a `Send` closure.
-unsafe impl Send for SentTask {}
-
-impl SentTask {
-    pub(crate) fn new<F: Callback + Send>(f: F) -> Self {
-        Self(Task::<WORDS>::new(f))
-    }
-
-    /// One of a loop that is observed; see [`Task::noted`].
-    #[cfg(feature = "metrics")]
-    pub(crate) fn noted<F>(f: F, place: Place) -> Self
-    where
-        F: FnOnce(&crate::Cx) + Send + 'static,
-    {
-        Self(Task::noted(f, place, crate::stamp::Stamp::default()))
-    }
-
-    /// One of a loop of the maximum-safety profile.
-    pub(crate) fn guarded<F>(safety: &Arc<Safety>, f: F, place: Place) -> Self
-    where
-        F: FnOnce(&crate::Cx) + Send + 'static,
-    {
-        Self(safety.timer_task(f, place))
-    }
-
-    pub(crate) fn into_task(self) -> TimerTask {
-        self.0
-    }
-}
-
 /// What the loop is asked to do.
 pub(crate) enum Command {
     /// Add a timer.
-    Insert { index: u32, deadline: i64, task: SentTask },
+    Insert { index: u32, deadline: i64, task: SendTimerTask },
     /// Drop a timer that was cleared.
     Drop(TimerId),
 }
@@ -154,7 +117,7 @@ impl Remote {
         deadline: i64,
         kind: Kind,
         callback: F,
-        make: impl Fn(F, TimerId) -> SentTask,
+        make: impl Fn(F, TimerId) -> SendTimerTask,
     ) -> Result<TimerId, (Unadded, F)> {
         let index = match self.take() {
             Ok(index) => index,
@@ -269,7 +232,7 @@ impl Remote {
 
     /// Takes the place of a loop that was never driven, at its end. The inbox is closed. Returns what had
     /// been sent, to be dropped.
-    pub(crate) fn end_undriven(&self) -> Vec<SentTask> {
+    pub(crate) fn end_undriven(&self) -> Vec<SendTimerTask> {
         let mut sent = Vec::new();
         let mut is_taken_over = lock(&self.is_taken_over);
         *is_taken_over = true;

@@ -6,11 +6,11 @@ use crate::clock::{instant, nanoseconds, number};
 use crate::error::{Refusal, SubmitError};
 use crate::place::Place;
 use crate::shared::Shared;
-use crate::task::Task;
+use crate::task::{Task, TimerTask};
 use crate::timer::claim::Kind;
 use crate::timer::id::TimerId;
 use crate::timer::interval::{Interval, Pace};
-use crate::timer::page::{TimerTask, Unadded};
+use crate::timer::page::Unadded;
 use crate::{Cx, Error};
 
 impl From<Unadded> for Refusal {

@@ -5,10 +5,11 @@ use std::cell::{Cell, RefCell};
 use crate::fault::drop_isolated;
 use crate::place::Origin;
 use crate::sync::lock;
+use crate::task::TimerTask;
 use crate::timer::claim::{Kind, Taken};
 use crate::timer::id::TimerId;
 use crate::timer::near::Key;
-use crate::timer::page::{TimerTask, Unadded};
+use crate::timer::page::Unadded;
 use crate::timer::remote::{Command, Commands, Remote};
 use crate::timer::slots::Slots;
 use crate::timer::store::Store;
@@ -404,8 +405,8 @@ impl Timers {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::task::SendTask;
     use crate::timer::page::PAGE;
-    use crate::timer::remote::SentTask;
     use std::sync::Arc;
 
     // spec: TM-8, ER-2
@@ -428,7 +429,7 @@ mod tests {
             assert_eq!(unadded, Unadded::Exhausted);
             drop(refused);
             let (unadded, _) = remote
-                .set(7, Kind::Timeout, callback(&capture), |callback, _| SentTask::new(callback))
+                .set(7, Kind::Timeout, callback(&capture), |callback, _| SendTask::new(callback))
                 .err()
                 .unwrap();
             assert_eq!(unadded, Unadded::Exhausted, "for other threads, too");

@@ -109,6 +109,8 @@ mod chunk;
 mod clock;
 mod current;
 mod cx;
+#[cfg(test)]
+mod defect;
 mod error;
 mod event;
 mod event_loop;

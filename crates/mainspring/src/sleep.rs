@@ -213,7 +213,7 @@ impl Sleep {
     /// Sends a signal. Tells whether that was done: true also if nobody is left who could be woken.
     fn try_signal(&self, via: Via) -> io::Result<bool> {
         #[cfg(test)]
-        if crate::safety::strikes(crate::safety::Defect::DropWake) {
+        if crate::defect::strikes(crate::defect::Defect::DropWake) {
             return Ok(false);
         }
         match via {

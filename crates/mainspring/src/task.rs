@@ -182,7 +182,7 @@ impl Ready {
         // SAFETY: the constructor's condition, so it may be moved.
         let task = unsafe { self.0.read() };
         #[cfg(test)]
-        let is_cleaned = !crate::safety::strikes(crate::safety::Defect::SkipCleaning);
+        let is_cleaned = !crate::defect::strikes(crate::defect::Defect::SkipCleaning);
         #[cfg(not(test))]
         let is_cleaned = true;
         if is_cleaned {

@@ -28,8 +28,6 @@
 
 mod audit;
 mod checked;
-#[cfg(test)]
-mod defect;
 mod fault;
 mod ledger;
 mod panics;
@@ -48,8 +46,6 @@ use std::sync::Arc;
 
 pub use self::audit::{Audit, audit};
 pub(crate) use self::checked::Checked;
-#[cfg(test)]
-pub(crate) use self::defect::{Defect, strikes};
 pub use self::fault::{Fault, FaultKind};
 pub(crate) use self::ledger::Ledger;
 pub(crate) use self::panics::watch;

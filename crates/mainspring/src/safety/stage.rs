@@ -4,6 +4,8 @@ use std::fmt;
 use std::time::Instant;
 
 use super::{Broken, Safety};
+#[cfg(test)]
+use crate::defect::{Defect, strikes};
 use crate::{Phase, clock};
 
 /// A stage of the end of a loop. They come one after the other, in this order.
@@ -97,9 +99,8 @@ pub struct StageEvent {
 /// The stage after the next one, if that is the defect of this test.
 #[cfg(test)]
 pub(crate) fn disturb(stage: ShutdownStage) -> ShutdownStage {
-    let strikes =
-        stage == ShutdownStage::Terminate && super::strikes(super::Defect::StageOutOfOrder);
-    if strikes { ShutdownStage::Release } else { stage }
+    let is_disturbed = stage == ShutdownStage::Terminate && strikes(Defect::StageOutOfOrder);
+    if is_disturbed { ShutdownStage::Release } else { stage }
 }
 
 /// How far the end of the loop is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::task::Notes;
 use super::{Broken, Safety, submitting};
 #[cfg(test)]
-use super::{Defect, strikes};
+use crate::defect::{Defect, strikes};
 use crate::inbox::{Inbox, Refused};
 use crate::local::Local;
 use crate::sync::Ordering;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::defect::{Defect, put_in};
 use super::{Fault, FaultKind, Safety};
+use crate::defect::{Defect, put_in};
 use crate::place::Place;
 use crate::state::StateWord;
 use crate::{

@@ -141,6 +141,7 @@ mod models;
 #[cfg(not(loom))]
 pub mod net;
 mod observe;
+mod observed;
 mod once_slice;
 mod owner;
 mod performance;

@@ -1,40 +1,13 @@
-//! What a tick tells of itself, and to whom.
+//! What a tick tells of itself.
 //!
 //! A tick is written once, for any [`Observe`]. For `()`, to whom nothing is told, the compiler removes the
 //! telling, so a loop that is not observed runs the same instructions as if none of this existed. Which of them
-//! drives a loop is decided once for each call that drives it.
+//! a loop tells is decided in `observed.rs`.
 
 use crate::local::Local;
 use crate::state::StateWord;
 use crate::task::{Ready, Run, TimerTask};
 use crate::{Cx, Phase, Queue};
-
-/// Does something with whoever observes the loop, or with `()`: `observed!(cx, |observe| …)`.
-macro_rules! observed {
-    ($cx:expr, |$observe:ident| $body:expr) => {
-        match (&$cx.0.shared.safety, $cx.0.observer()) {
-            (None, None) => {
-                let $observe = ();
-                $body
-            }
-            (None, Some($observe)) => $body,
-            (Some(safety), other) => {
-                let $observe = $crate::safety::Checked::new(safety, other);
-                $body
-            }
-        }
-    };
-}
-pub(crate) use observed;
-
-#[cfg(not(feature = "metrics"))]
-impl Local {
-    /// Nobody can observe it.
-    #[inline(always)]
-    pub(crate) fn observer(&self) -> Option<()> {
-        None
-    }
-}
 
 /// What a loop that is about to sleep does while it looks for work the last time.
 pub(crate) trait Decision {

@@ -19,7 +19,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::clock;
-use crate::observe::{Observe, observed};
+use crate::observe::Observe;
+use crate::observed::observed;
 use crate::phase::Phase;
 use crate::probe::Point;
 use crate::promise::is_on_errand;

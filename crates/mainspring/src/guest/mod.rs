@@ -32,7 +32,8 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 use self::notifier::Bell;
 pub use self::notifier::ReadyNotifier;
 use crate::local::Local;
-use crate::observe::{Decision, Observe, observed};
+use crate::observe::{Decision, Observe};
+use crate::observed::observed;
 use crate::sys::Poller;
 use crate::{Cx, Error, EventLoop, Handle, LoopState, Turn};
 

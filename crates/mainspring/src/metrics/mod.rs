@@ -22,7 +22,5 @@ mod words;
 pub(crate) use observer::Observer;
 #[cfg(all(test, loom))]
 pub(crate) use published::Published;
-#[cfg(not(loom))]
-pub(crate) use shown::Activity;
 pub(crate) use shown::Shown;
 pub use snapshot::{Latency, Metrics, PhaseMetrics, QueueMetrics};

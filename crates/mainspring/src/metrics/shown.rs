@@ -12,7 +12,7 @@ use super::report::Report;
 use super::snapshot::Metrics;
 use crate::Phase;
 use crate::builder::Config;
-use crate::stall::Watchdog;
+use crate::stall::{Pulse, Watchdog};
 use crate::stamp::Stamp;
 use crate::sync::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sys;
@@ -79,7 +79,7 @@ pub(crate) struct Shown {
     /// Written by whoever is refused.
     pub(crate) refusals: AtomicU64,
     /// Written by the watchdog.
-    pub(crate) stalls: AtomicU64,
+    stalls: AtomicU64,
     /// Who wants to know when the loop becomes busy, if anybody does.
     pub(crate) watchdog: Option<Arc<Watchdog>>,
     /// Whether the threads are noted that queue something.
@@ -141,12 +141,12 @@ impl Shown {
         self.present.place.store(place.cast_mut(), Ordering::Relaxed);
     }
 
-    pub(crate) fn place(&self) -> Option<&'static Location<'static>> {
+    pub(super) fn place(&self) -> Option<&'static Location<'static>> {
         // SAFETY: null, or made of a reference that lives for ever.
         unsafe { self.present.place.load(Ordering::Relaxed).as_ref() }
     }
 
-    pub(crate) fn phase(&self) -> Phase {
+    fn phase(&self) -> Phase {
         Phase::ALL[usize::from(self.present.phase.load(Ordering::Relaxed))]
     }
 
@@ -154,7 +154,7 @@ impl Shown {
         self.present.phase.store(phase as u8, Ordering::Relaxed);
     }
 
-    pub(crate) fn activity(&self) -> Activity {
+    pub(super) fn activity(&self) -> Activity {
         Activity::from_number(self.present.activity.load(Ordering::Relaxed).into())
     }
 
@@ -165,23 +165,6 @@ impl Shown {
         {
             watchdog.rouse();
         }
-    }
-
-    /// The number of what the loop does, be it a callback or not. None if the loop is not busy.
-    pub(crate) fn beat(&self) -> Option<u64> {
-        let beat = self.present.beat.load(Ordering::Relaxed);
-        (self.activity() == Activity::Busy).then_some(beat)
-    }
-
-    /// The phase of what has that number and, if it is a callback, where it was scheduled. None if something else was done
-    /// meanwhile.
-    #[cfg(not(loom))]
-    pub(crate) fn present(&self, beat: u64) -> Option<(Phase, Option<&'static Location<'static>>)> {
-        let is_callback = beat % 2 == 1;
-        let (phase, place) = (self.phase(), self.place().filter(|_| is_callback));
-        // Partner: the one in `end_callback`.
-        fence(Ordering::Acquire);
-        (self.beat() == Some(beat)).then_some((phase, place))
     }
 
     /// What the loop has published, continued until now.
@@ -227,5 +210,24 @@ impl Shown {
     pub(crate) fn stamp_of(&self, number: usize) -> Stamp {
         let is_stamped = number as u32 & self.mask.load(Ordering::Relaxed) == 0;
         if is_stamped { self.stamp() } else { Stamp::default() }
+    }
+}
+
+impl Pulse for Shown {
+    fn beat(&self) -> Option<u64> {
+        let beat = self.present.beat.load(Ordering::Relaxed);
+        (self.activity() == Activity::Busy).then_some(beat)
+    }
+
+    fn present(&self, beat: u64) -> Option<(Phase, Option<&'static Location<'static>>)> {
+        let is_callback = beat % 2 == 1;
+        let (phase, place) = (self.phase(), self.place().filter(|_| is_callback));
+        // Partner: the one in `end_callback`.
+        fence(Ordering::Acquire);
+        (self.beat() == Some(beat)).then_some((phase, place))
+    }
+
+    fn count_stall(&self) {
+        self.stalls.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -16,6 +16,19 @@ use std::time::{Duration, Instant};
 
 use crate::Phase;
 
+/// A loop, as its watchdog sees it.
+pub(crate) trait Pulse: Send + Sync + 'static {
+    /// The number of what the loop does, be it a callback or not. None if the loop is not busy.
+    fn beat(&self) -> Option<u64>;
+
+    /// The phase of what has that number and, if it is a callback, where it was scheduled. None if something else was done
+    /// meanwhile.
+    fn present(&self, beat: u64) -> Option<(Phase, Option<&'static Location<'static>>)>;
+
+    /// There is one stall more.
+    fn count_stall(&self);
+}
+
 /// What is called with each stall, by the watchdog's thread.
 pub(crate) type Hook = Box<dyn FnMut(&Stall) + Send>;
 

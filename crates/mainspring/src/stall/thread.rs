@@ -6,46 +6,44 @@ use std::time::{Duration, Instant};
 
 use super::watch::{Verdict, Watch};
 use super::watchdog::Watchdog;
-use super::{Hook, Stall};
+use super::{Hook, Pulse, Stall};
 use crate::fault::{drop_isolated, log_isolated};
-use crate::metrics::{Activity, Shown};
-use crate::sync::Ordering;
 use crate::{Error, sys};
 
 /// Starts the thread.
 pub(crate) fn start(
     watchdog: Arc<Watchdog>,
-    shown: Arc<Shown>,
+    pulse: Arc<impl Pulse>,
     threshold: Duration,
     hook: Option<Hook>,
 ) -> Result<(), Error> {
-    let work = move || Guard { watchdog, shown, hook }.run(threshold);
+    let work = move || Guard { watchdog, pulse, hook }.run(threshold);
     std::thread::Builder::new().name("mainspring-watchdog".into()).spawn(work)?;
     Ok(())
 }
 
 /// What the thread has.
-struct Guard {
+struct Guard<P> {
     watchdog: Arc<Watchdog>,
-    shown: Arc<Shown>,
+    pulse: Arc<P>,
     hook: Option<Hook>,
 }
 
-impl Guard {
+impl<P: Pulse> Guard<P> {
     fn run(mut self, threshold: Duration) {
         let mut watch = Watch::new(threshold);
         let mut stall = None;
         loop {
             let now = sys::now();
-            let beat = self.shown.beat();
+            let beat = self.pulse.beat();
             match watch.look(now, beat) {
                 Verdict::Fine => {}
                 Verdict::Stalled { since } => {
-                    if let Some((phase, place)) = beat.and_then(|beat| self.shown.present(beat)) {
+                    if let Some((phase, place)) = beat.and_then(|beat| self.pulse.present(beat)) {
                         let duration = Duration::from_nanos((now - since).unsigned_abs());
                         let began = Instant::now() - duration;
                         let found = Stall { phase, place, began, duration, is_over: false };
-                        self.shown.stalls.fetch_add(1, Ordering::Relaxed);
+                        self.pulse.count_stall();
                         stall = Some(found);
                         self.report(found);
                     }
@@ -55,7 +53,7 @@ impl Guard {
             }
             let goes_on = match watch.next_look(now) {
                 Some(at) => self.watchdog.wait(Duration::from_nanos((at - now).unsigned_abs())),
-                None => self.watchdog.sleep(|| self.shown.activity() == Activity::Busy),
+                None => self.watchdog.sleep(|| self.pulse.beat().is_some()),
             };
             if !goes_on {
                 break;

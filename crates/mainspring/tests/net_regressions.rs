@@ -8,6 +8,7 @@ mod common;
 mod watching;
 
 use std::cell::Cell;
+use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Write};
 use std::mem::ManuallyDrop;
@@ -30,6 +31,7 @@ use mainspring::net::{
 };
 use mainspring::{Cx, EventLoop, Interest, VirtualClock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::SendFlags;
 use watching::{alone, pair_at};
 
@@ -40,6 +42,8 @@ suite! {
     a_socket_that_does_not_listen_is_no_unix_listener,
     a_tcp_listener_that_fails_for_ever_pauses,
     a_unix_listener_that_fails_for_ever_pauses,
+    errors_of_a_tcp_listener_that_nobody_heeds_do_not_spin,
+    errors_of_a_unix_listener_that_nobody_heeds_do_not_spin,
     readers_that_have_given_up_are_forgotten,
     writers_that_have_given_up_are_forgotten,
     what_comes_after_urgent_data_is_read,
@@ -186,6 +190,45 @@ fn a_unix_listener_that_fails_for_ever_pauses(variant: Variant) {
         client.write_all(b"x")?;
         server.read_exact(&mut [0]).await
     });
+}
+
+/// Puts something that is no socket into the place of one that listens, and accepts for a second of virtual time,
+/// whatever comes of it.
+fn accept_in_vain<T>(
+    event_loop: &EventLoop,
+    listener: &(impl AsRawFd + AsFd),
+    mut accept: impl AsyncFnMut() -> io::Result<T>,
+) {
+    let _real = listener.as_fd().try_clone_to_owned().unwrap();
+    replace(listener, &File::open("/dev/null").unwrap());
+    let mut errors = 0;
+    let outcome = event_loop.block_on(event_loop.cx().timeout(1_000 * MS, async {
+        loop {
+            let error = accept().await.err().expect("it is no socket");
+            assert_eq!(Errno::from_io_error(&error), Some(Errno::NOTSOCK), "{error}");
+            errors += 1;
+            assert!(errors < 1_000, "the loop spins");
+        }
+    }));
+    let Err(_) = outcome.unwrap();
+    assert!(errors > 2, "it is told of now and then");
+}
+
+// spec: BX-1
+fn errors_of_a_tcp_listener_that_nobody_heeds_do_not_spin(variant: Variant) {
+    let event_loop = with_clock(variant, &VirtualClock::auto());
+    let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::from_std(event_loop.cx(), listener).unwrap();
+    accept_in_vain(&event_loop, listener.get_ref(), || listener.accept());
+}
+
+// spec: BX-1
+fn errors_of_a_unix_listener_that_nobody_heeds_do_not_spin(variant: Variant) {
+    let event_loop = with_clock(variant, &VirtualClock::auto());
+    let name = format!("net-regressions-vain-{}-{}", variant.name, std::process::id());
+    let address = unix::SocketAddr::from_abstract_name(name).unwrap();
+    let listener = UnixListener::bind_addr(event_loop.cx(), &address).unwrap();
+    accept_in_vain(&event_loop, listener.get_ref(), || listener.accept());
 }
 
 /// Polls for many tasks that give up: few of them are kept, and the others are woken, for it is not known that they

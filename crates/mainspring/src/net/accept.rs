@@ -4,10 +4,10 @@
 //! |---------------------------------------------------|----------------------------------------------------|
 //! | the connection was given up, or is not allowed    | the next one is accepted; after many, as below     |
 //! | there is no descriptor or no memory left          | the listener pauses, and then tries again          |
-//! | anything else                                     | it is an error of the listener                     |
+//! | anything else                                     | it is an error of the listener, which pauses, too  |
 //!
 //! During a pause the connections wait in the backlog. If it were not for the pause, the loop would spin: the
-//! listener is ready, and stays so.
+//! listener is ready, and stays so. An error may last as well, and whoever accepts may go on regardless.
 
 use std::cell::Cell;
 use std::io;
@@ -64,7 +64,12 @@ impl Patience {
                 }
                 Ok(None)
             }
-            _ => Err(error),
+            Some(_) => {
+                listener.pause_reading(PAUSE);
+                Err(error)
+            }
+            // The loop is at its end.
+            None => Err(error),
         }
     }
 }

@@ -254,7 +254,8 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// If the loop terminates, or the socket does not listen.
+    /// If the loop terminates, or the socket does not listen. After an error of the system, which may last, the next
+    /// attempt waits a while.
     ///
     /// ```
     /// # use mainspring::{Cx, net::TcpListener};

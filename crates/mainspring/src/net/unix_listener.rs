@@ -146,7 +146,8 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// If the loop terminates, or the socket does not listen.
+    /// If the loop terminates, or the socket does not listen. After an error of the system, which may last, the next
+    /// attempt waits a while.
     ///
     /// ```
     /// # use mainspring::{Cx, net::UnixListener};

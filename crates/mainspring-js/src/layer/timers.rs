@@ -49,6 +49,11 @@ impl Waiters {
         }
     }
 
+    /// Whether it waits. The loop takes a call for a fault that is about one which does not.
+    fn has(&self, id: u64) -> bool {
+        self.all.borrow().contains(&id)
+    }
+
     /// It waits no more.
     fn cross_off(&self, id: u64) {
         self.all.borrow_mut().remove(&id);
@@ -199,7 +204,8 @@ impl<E: Engine> Layer<E> {
         if let Some(strict) = &self.strict {
             return self.reset_strict(strict, id, Self::delay(ms));
         }
-        TimerId::from_u64(id).is_some_and(|id| self.cx().reset_timeout(id, Self::delay(ms)).is_ok())
+        let reset = |timer| self.cx().reset_timeout(timer, Self::delay(ms)).is_ok();
+        self.timers.has(id) && TimerId::from_u64(id).is_some_and(reset)
     }
 
     /// Says whether a timer keeps the loop alive.
@@ -221,7 +227,8 @@ impl<E: Engine> Layer<E> {
             return self.ref_strict(strict, id, is_ref);
         }
         // One that is gone keeps nothing alive.
-        if let Some(timer) = TimerId::from_u64(id)
+        if self.timers.has(id)
+            && let Some(timer) = TimerId::from_u64(id)
             && self.cx().reference_timer(timer, is_ref).is_ok()
         {
             self.timers.refer(id, is_ref);
@@ -294,7 +301,9 @@ impl<E: Engine> Layer<E> {
     /// ```
     pub fn ref_immediate(&self, id: u64, is_ref: bool) {
         // One that is gone keeps nothing alive.
-        if self.cx().reference_immediate(ImmediateId::from_u64(id), is_ref).is_ok() {
+        if self.immediates.has(id)
+            && self.cx().reference_immediate(ImmediateId::from_u64(id), is_ref).is_ok()
+        {
             self.immediates.refer(id, is_ref);
         }
     }

@@ -206,11 +206,9 @@ fn end_listener(port: u16) {
     }
 }
 
-// spec: JS-3
-#[test]
-fn a_server_that_cannot_accept_says_so_now_and_then() {
-    let clock = VirtualClock::new();
-    let event_loop = EventLoop::builder().microtask_budget(None).clock(&clock).build().unwrap();
+/// A loop, and a server on it that can accept nothing from now on. Each time that it says so is a line.
+fn server_that_has_ended(clock: &VirtualClock) -> (EventLoop, Runtime, Output) {
+    let event_loop = EventLoop::builder().microtask_budget(None).clock(clock).build().unwrap();
     let output = Output::buffer();
     let options = Options::new().stdout(output.clone());
     let script = Runtime::new(event_loop.cx(), options).unwrap();
@@ -218,17 +216,44 @@ fn a_server_that_cannot_accept_says_so_now_and_then() {
         ctx.globals().set("endListener", Func::from(end_listener))?;
         ctx.globals().set("net", require.call::<_, rquickjs::Object>(("net",))?)
     });
-    let source = "const server = net.createServer();
+    let source = "var server = net.createServer();
                   server.on('error', ({ message, syscall }) => console.log(message, syscall));
                   server.listen(0, '127.0.0.1', () => endListener(server.address().port));";
     script.eval(source, "server.js").unwrap();
+    (event_loop, script, output)
+}
+
+fn turn_ten_times(event_loop: &EventLoop) {
+    for _ in 0..10 {
+        event_loop.turn(Duration::ZERO).unwrap();
+    }
+}
+
+// spec: JS-3
+#[test]
+fn a_server_that_cannot_accept_says_so_now_and_then() {
+    let clock = VirtualClock::new();
+    let (event_loop, _script, output) = server_that_has_ended(&clock);
     for time in 1..=3 {
-        for _ in 0..10 {
-            event_loop.turn(Duration::ZERO).unwrap();
-        }
+        turn_ten_times(&event_loop);
         assert_eq!(output.text(), "accept EINVAL accept\n".repeat(time));
         clock.advance(Duration::from_millis(50));
     }
+}
+
+// spec: JS-3
+#[test]
+fn a_server_that_cannot_accept_keeps_alive_what_it_did_before() {
+    let clock = VirtualClock::new();
+    let (event_loop, script, output) = server_that_has_ended(&clock);
+    turn_ten_times(&event_loop);
+    assert_eq!(output.text(), "accept EINVAL accept\n");
+    for (call, is_alive) in [("ref", true), ("unref", false), ("ref", true), ("close", false)] {
+        script.eval(&format!("server.{call}()"), "call.js").unwrap();
+        turn_ten_times(&event_loop);
+        assert_eq!(event_loop.cx().is_alive(), is_alive, "after {call}");
+    }
+    assert_eq!(output.text(), "accept EINVAL accept\n", "all of it was in one pause");
 }
 
 // spec: JS-3, FA-1

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use mainspring::{Cx, Interest, Watch, Watcher};
+use mainspring::{Cx, Interest, TimerId, Watch, Watcher};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketAddrUnix, shutdown, sockopt};
 
@@ -30,6 +30,8 @@ pub(super) struct Listener {
     path: Option<PathBuf>,
     watcher: RefCell<Option<Watcher<Weak<Listener>>>>,
     is_referenced: Cell<bool>,
+    /// What ends the pause, and keeps the loop alive meanwhile in place of the watcher.
+    pause: Cell<Option<TimerId>>,
 }
 
 impl AsFd for Listener {
@@ -56,6 +58,7 @@ impl Listener {
                 path,
                 watcher: RefCell::default(),
                 is_referenced: Cell::new(true),
+                pause: Cell::new(None),
             }))
         });
         let Handle::Listener(listener) = net.get(id)? else { return Err(Errno::BADF) };
@@ -99,11 +102,15 @@ impl Listener {
         let Ok(Handle::Listener(listener)) = net.get(self.id) else { return };
         self.listen_for(Interest::NONE);
         let paused = Rc::downgrade(&listener);
-        let _ = cx.set_timeout(PAUSE, move |_| {
+        let timer = cx.set_timeout(PAUSE, move |_| {
             if let Some(listener) = paused.upgrade() {
+                listener.pause.set(None);
                 listener.listen_for(Interest::READ);
             }
         });
+        // It fails only if the loop is at its end.
+        self.pause.set(timer.ok());
+        self.reference(cx, self.is_referenced.get());
     }
 
     fn listen_for(&self, interest: Interest) {
@@ -118,8 +125,11 @@ impl Listener {
         self.is_referenced.get() && self.watcher.borrow().is_some()
     }
 
-    pub(super) fn reference(&self, is_referenced: bool) {
+    pub(super) fn reference(&self, cx: &Cx, is_referenced: bool) {
         self.is_referenced.set(is_referenced);
+        if let Some(timer) = self.pause.get() {
+            let _ = cx.reference_timer(timer, is_referenced);
+        }
         if let Some(watcher) = &*self.watcher.borrow() {
             let _ = watcher.reference(is_referenced);
         }

@@ -2,85 +2,20 @@
 
 mod common;
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command};
 
-use common::{BINARY, Guard, Scratch};
-use rustix::fs::{Mode, OFlags};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
-
-/// A terminal with the command in it.
-struct Terminal {
-    master: File,
-    child: Child,
-    /// What was shown and not expected yet, without what only moves and colours.
-    shown: String,
-    _guard: Guard,
-}
+use common::Scratch;
+use common::terminal::Terminal;
 
 impl Terminal {
     fn open(state: &Path, options: &[&str]) -> Self {
-        let master =
-            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap();
-        let size = Winsize { ws_row: 40, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&master, size).unwrap();
-        let slave = File::from(
-            rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap(),
-        );
-        let mut command = Command::new(BINARY);
-        command
-            .args(options)
-            .env("XDG_STATE_HOME", state)
-            .env("TERM", "xterm")
-            .env("NO_COLOR", "1")
-            .stdin(slave.try_clone().unwrap())
-            .stdout(slave.try_clone().unwrap())
-            .stderr(slave);
-        // SAFETY: both are system calls that may be made between fork and exec.
-        unsafe {
-            command.pre_exec(|| {
-                rustix::process::setsid()?;
-                rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
-                Ok(())
-            });
-        }
-        let child = command.spawn().unwrap();
-        // Only the child holds the other side from now on, so that its end is seen.
-        drop(command);
-        let guard = Guard::new(&child);
-        let mut terminal =
-            Self { master: File::from(master), child, shown: String::new(), _guard: guard };
+        let mut terminal = Self::start((200, 40), plain, |command| {
+            let command = command.args(options).env("XDG_STATE_HOME", state);
+            command.env("TERM", "xterm").env("NO_COLOR", "1")
+        });
         terminal.expect("Type \".help\" for more information.\n> ");
         terminal
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.master.write_all(keys.as_bytes()).unwrap();
-    }
-
-    /// Reads until something is shown, and gives what was shown before it.
-    fn expect(&mut self, text: &str) -> String {
-        loop {
-            if let Some(at) = self.shown.find(text) {
-                let rest = self.shown.split_off(at + text.len());
-                let mut before = std::mem::replace(&mut self.shown, rest);
-                before.truncate(at);
-                return before;
-            }
-            let mut bytes = [0; 4096];
-            let n = match self.master.read(&mut bytes) {
-                Ok(n) if n > 0 => n,
-                _ => panic!("the end, instead of {text:?} after {:?}", self.shown),
-            };
-            self.shown.push_str(&plain(&String::from_utf8_lossy(&bytes[..n])));
-        }
     }
 
     /// Types a line, and gives what comes of it.

@@ -2,18 +2,16 @@
 
 mod common;
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
 
-use common::{BINARY, Guard, Scratch, command, finish, run};
-use rustix::fs::{Mode, OFlags};
+use common::terminal::Terminal;
+use common::{Guard, Scratch, command, finish, run};
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::Value;
 
 /// A script that is inspected.
@@ -226,85 +224,23 @@ fn top_has_its_own_options() {
     }
 }
 
-/// A terminal with `mainspring top` in it.
-struct Terminal {
-    master: File,
-    child: Child,
-    /// What was shown and not expected yet.
-    shown: String,
-    _guard: Guard,
-}
-
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
 impl Terminal {
+    /// With `mainspring top` in it.
     fn open(port: u16, options: &[&str], has_colours: bool) -> Self {
-        let master =
-            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&master).unwrap();
-        unlockpt(&master).unwrap();
-        let name = ptsname(&master, Vec::new()).unwrap();
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let slave = File::from(rustix::fs::open(name, flags, Mode::empty()).unwrap());
-        let mut command = Command::new(BINARY);
-        command
-            .arg("top")
-            .args(options)
-            .arg(port.to_string())
-            .env_remove("NO_COLOR")
-            .stdin(slave.try_clone().unwrap())
-            .stdout(slave.try_clone().unwrap())
-            .stderr(slave);
-        if !has_colours {
-            command.env("NO_COLOR", "1");
-        }
-        // SAFETY: both are system calls that may be made between fork and exec.
-        unsafe {
-            command.pre_exec(|| {
-                rustix::process::setsid()?;
-                rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
-                Ok(())
-            });
-        }
-        tcsetwinsize(&master, size(200, 60)).unwrap();
-        let child = command.spawn().unwrap();
-        let guard = Guard::new(&child);
-        let mut terminal =
-            Self { master: File::from(master), child, shown: String::new(), _guard: guard };
+        // A sequence can be cut anywhere, but all of them are ASCII.
+        let mut terminal = Self::start((200, 60), str::to_owned, |command| {
+            let command = command.arg("top").args(options).arg(port.to_string());
+            if has_colours { command.env_remove("NO_COLOR") } else { command.env("NO_COLOR", "1") }
+        });
         terminal.expect(ENTER);
         terminal
     }
 
-    fn resize(&self, columns: u16, rows: u16) {
-        tcsetwinsize(&self.master, size(columns, rows)).unwrap();
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.master.write_all(keys.as_bytes()).unwrap();
-    }
-
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-
-    /// Reads until something is shown, and gives what was shown before it.
-    fn expect(&mut self, text: &str) -> String {
-        loop {
-            if let Some(at) = self.shown.find(text) {
-                let rest = self.shown.split_off(at + text.len());
-                let mut before = std::mem::replace(&mut self.shown, rest);
-                before.truncate(at);
-                return before;
-            }
-            // A sequence can be cut anywhere, but all of them are ASCII.
-            let mut bytes = [0; 65536];
-            let n = match self.master.read(&mut bytes) {
-                Ok(n) if n > 0 => n,
-                _ => panic!("the end, instead of {text:?} after {:?}", self.shown),
-            };
-            self.shown.push_str(&String::from_utf8_lossy(&bytes[..n]));
-        }
     }
 
     /// A whole frame that begins after now, without what it ends its lines with.
@@ -328,10 +264,6 @@ impl Terminal {
         assert!(!self.is_raw(), "the input is as it was");
         status
     }
-}
-
-fn size(columns: u16, rows: u16) -> Winsize {
-    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
 }
 
 // spec: MX-3, BX-5
@@ -380,7 +312,7 @@ fn another_size_is_noticed_and_what_does_not_fit_can_be_scrolled_to() {
         frame.iter().any(|line| line.contains("latency") && line.contains("phase")),
         "{frame:?}"
     );
-    terminal.resize(60, 12);
+    terminal.resize((60, 12));
     let frame = terminal.frame();
     assert!(frame.len() <= 13 && frame.iter().all(|line| line.chars().count() <= 60), "{frame:?}");
     assert!(frame.iter().any(|line| line.contains("more lines below")), "{frame:?}");

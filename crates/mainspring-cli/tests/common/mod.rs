@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Not every test uses everything.
 
+pub(crate) mod terminal;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::sync::lock;
+use crate::task::{SendTask, TimerTask};
 use crate::timer::claim::Kind;
 use crate::timer::id::TimerId;
-use crate::timer::page::{PAGE, TimerTask, Unadded};
-use crate::timer::remote::{Command, POOL, Remote, SentTask};
+use crate::timer::page::{PAGE, Unadded};
+use crate::timer::remote::{Command, POOL, Remote};
 use crate::timer::timers::Timers;
 
 /// Both sides of the timers, and what their callbacks hold.
@@ -39,7 +40,7 @@ impl Bench {
     }
 
     fn try_send(&self, deadline: i64) -> Result<TimerId, Unadded> {
-        let make = |callback, _| SentTask::new(callback);
+        let make = |callback, _| SendTask::new(callback);
         self.remote.set(deadline, Kind::Timeout, self.callback(), make).map_err(|(why, _)| why)
     }
 

@@ -10,8 +10,7 @@ use crate::error::SubmitError;
 use crate::immediate::ImmediateId;
 use crate::local::Local;
 use crate::place::Place;
-use crate::shutdown::Deadline;
-use crate::{Error, Handle, LoopState};
+use crate::{Deadline, Error, Handle, LoopState};
 
 /// The context of a loop, for code on the loop's own thread.
 ///

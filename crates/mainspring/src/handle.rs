@@ -10,10 +10,9 @@ use crate::inbox::Inbox;
 use crate::local::Local;
 use crate::place::{Origin, Place};
 use crate::shared::Shared;
-use crate::shutdown::{Deadline, Shutdown};
 use crate::sync::Ordering;
 use crate::task::SendTask;
-use crate::{Cx, Error, FastPathMode, LoopState};
+use crate::{Cx, Deadline, Error, FastPathMode, LoopState, Shutdown};
 
 /// Talks to a loop from any thread.
 ///

@@ -109,6 +109,7 @@ mod chunk;
 mod clock;
 mod current;
 mod cx;
+mod deadline;
 #[cfg(test)]
 mod defect;
 mod error;
@@ -129,6 +130,7 @@ mod hooks;
 pub mod hyper;
 mod immediate;
 mod inbox;
+mod interest;
 mod io;
 mod jobs;
 mod landing;
@@ -200,6 +202,7 @@ pub use builder::{Builder, FastPathMode};
 pub use child::ChildExit;
 pub use current::current;
 pub use cx::Cx;
+pub use deadline::Deadline;
 pub use error::{Error, Refusal, SubmitError};
 pub use event::{
     CustomEvent, DispatchError, Event, EventPhase, EventTarget, Listener, ListenerOptions,
@@ -214,9 +217,10 @@ pub use guest::{Guest, ReadyNotifier};
 pub use handle::{Handle, KeepAlive};
 pub use hooks::{Diagnostic, Overload};
 pub use immediate::ImmediateId;
+pub use interest::Interest;
 #[cfg(not(loom))]
 pub use io::AsyncFd;
-pub use io::{Interest, Readiness, RegisterError, Watch, Watcher};
+pub use io::{Readiness, RegisterError, Watch, Watcher};
 pub use jobs::{Job, JobQueue, JobQueueId};
 #[cfg(feature = "metrics")]
 pub use metrics::{Latency, Metrics, PhaseMetrics, QueueMetrics};
@@ -230,7 +234,7 @@ pub use promise::{
     PromiseState, Rejection, Resolver, UnhandledRejection, WaitError,
 };
 pub use safety::{Audit, Fault, FaultKind, Profile, ShutdownStage, StageEvent, Transition, audit};
-pub use shutdown::{Deadline, Shutdown};
+pub use shutdown::Shutdown;
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub use signal_source::Signals;
 #[cfg(all(unix, feature = "signals", not(loom)))]

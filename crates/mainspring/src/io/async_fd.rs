@@ -10,13 +10,12 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::interest::Interest;
 use super::ready::{Direction, Ready, Registered, Ticket};
 use super::register::RegisterError;
 use super::registry::Existing;
 use super::slot::{Entry, Hears, Token, Word};
 use crate::sys::{AsFd, HAS_EDGES, RawFd, as_fd, number};
-use crate::{Cx, Error};
+use crate::{Cx, Error, Interest};
 
 /// A descriptor that can be waited for by futures: a socket, a pipe, a terminal, a device.
 ///

@@ -34,7 +34,6 @@ mod dispatch;
 mod faults;
 #[cfg(all(feature = "futures-io", not(loom)))]
 mod futures;
-mod interest;
 #[cfg(all(test, unix, not(loom)))]
 mod races;
 mod readiness;
@@ -50,7 +49,6 @@ mod watcher;
 #[cfg(not(loom))]
 pub use self::async_fd::AsyncFd;
 pub(crate) use self::dispatch::Watchers;
-pub use self::interest::Interest;
 pub use self::readiness::Readiness;
 #[cfg(not(loom))]
 pub(crate) use self::ready::Direction;

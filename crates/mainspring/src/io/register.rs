@@ -6,14 +6,13 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::interest::Interest;
 use super::readiness::Readiness;
 use super::registry::Existing;
 use super::slot::{Call, Dispatch, Entry, Hears, Word};
 use crate::place::Place;
 use crate::shared::Shared;
 use crate::sys::{AsFd, RawFd, number};
-use crate::{Cx, Error, Handle};
+use crate::{Cx, Error, Handle, Interest};
 
 /// A descriptor that was not registered, with the reason and everything that was given.
 ///

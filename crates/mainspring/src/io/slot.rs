@@ -31,11 +31,10 @@ use std::any::Any;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::interest::Interest;
 use super::readiness::{Readiness, Step};
-use crate::Cx;
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
 use crate::sys::{RawFd, TOKEN_BITS};
+use crate::{Cx, Interest};
 
 /// Bits of a token that are the number of the slot.
 const INDEX_BITS: u32 = if TOKEN_BITS == 64 { 32 } else { 20 };

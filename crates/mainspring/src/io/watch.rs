@@ -6,15 +6,14 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
 
-use super::interest::Interest;
 use super::readiness::Step;
 use super::register::{RegisterError, recover};
 use super::registry::Existing;
 use super::slot::{Call, Dispatch, Entry, Hears, Token, Word};
 use super::watcher::Watcher;
-use crate::Cx;
 use crate::place::Place;
 use crate::sys::{AsFd, BorrowedFd, RawFd, number};
+use crate::{Cx, Interest};
 
 type Callback<S> = Box<dyn FnMut(&Cx, &S)>;
 

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::rc::Rc;
 
-use super::interest::Interest;
 use super::slot::Token;
 use crate::sys::RawFd;
-use crate::{Cx, Error};
+use crate::{Cx, Error, Interest};
 
 /// A watch that is under way, made by [`Cx::watch`] and its relatives.
 ///

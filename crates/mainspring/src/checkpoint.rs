@@ -5,7 +5,7 @@ use crate::Queue;
 use crate::hooks::Diagnostic;
 use crate::observe::Observe;
 use crate::phase::Phase;
-use crate::task::{Ready, Run};
+use crate::task::{Run, TakenTask};
 use crate::tick::Tick;
 
 /// How many callbacks are run between two looks at the stop condition, at the most.
@@ -23,7 +23,7 @@ impl<O: Observe> Tick<'_, O> {
     /// Kept apart, so that the way past it is short.
     #[inline(never)]
     fn run_microtask_phase(self) {
-        self.run_phase::<Ready>(Phase::Microtasks, || None);
+        self.run_phase::<TakenTask>(Phase::Microtasks, || None);
     }
 
     /// Drains the `next_tick` queue and the microtasks, in turn, until both are empty or the budget is
@@ -60,7 +60,7 @@ impl<O: Observe> Tick<'_, O> {
                     let task = local.next_ticks.pop_in_place()?;
                     local.sub_aside();
                     // SAFETY: the queue has given the task away.
-                    Some(unsafe { Ready::new(task) })
+                    Some(unsafe { TakenTask::new(task) })
                 })
             });
             if local.is_put_off.replace(false) {
@@ -89,7 +89,7 @@ impl<O: Observe> Tick<'_, O> {
     }
 
     #[inline]
-    fn drain_queue(self, phase: Phase, mut next: impl FnMut() -> Option<Ready>) {
+    fn drain_queue(self, phase: Phase, mut next: impl FnMut() -> Option<TakenTask>) {
         let local = &*self.cx.0;
         while self.cx.may_run_microtask() {
             let Some(task) = next() else { return };

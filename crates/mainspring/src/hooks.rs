@@ -53,12 +53,12 @@ pub struct Overload {
 }
 
 /// A hook, taken out while it runs, so that nothing is borrowed then.
-pub(crate) struct Slot<F: ?Sized> {
+pub(crate) struct HookCell<F: ?Sized> {
     hook: Cell<Option<Box<F>>>,
     is_set: Cell<bool>,
 }
 
-impl<F: ?Sized> Slot<F> {
+impl<F: ?Sized> HookCell<F> {
     pub(crate) fn set(&self, hook: Box<F>) {
         self.hook.set(Some(hook));
         self.is_set.set(true);
@@ -71,7 +71,7 @@ impl<F: ?Sized> Slot<F> {
 
     /// Takes the hook, gives it to `f`, and puts it back, also after a panic.
     pub(crate) fn call(&self, f: impl FnOnce(&mut F)) {
-        struct PutBack<'a, F: ?Sized>(&'a Slot<F>, Option<Box<F>>);
+        struct PutBack<'a, F: ?Sized>(&'a HookCell<F>, Option<Box<F>>);
         impl<F: ?Sized> Drop for PutBack<'_, F> {
             fn drop(&mut self) {
                 // Unless it was cleared meanwhile.
@@ -92,20 +92,20 @@ impl<F: ?Sized> Slot<F> {
     }
 }
 
-impl<F: ?Sized> Default for Slot<F> {
+impl<F: ?Sized> Default for HookCell<F> {
     fn default() -> Self {
         Self { hook: Cell::new(None), is_set: Cell::new(false) }
     }
 }
 
 /// A hook at the boundary of a phase.
-pub(crate) type PhaseHook = Slot<dyn FnMut(&Cx)>;
+pub(crate) type PhaseHook = HookCell<dyn FnMut(&Cx)>;
 
 /// A hook that is told something.
-pub(crate) type EventHook<T> = Slot<dyn FnMut(&Cx, T)>;
+pub(crate) type EventHook<T> = HookCell<dyn FnMut(&Cx, T)>;
 
 /// The hook for what ends the loop.
-pub(crate) type ErrorHook = Slot<dyn FnMut(&Cx, &Error)>;
+pub(crate) type ErrorHook = HookCell<dyn FnMut(&Cx, &Error)>;
 
 #[derive(Default)]
 pub(crate) struct Hooks {

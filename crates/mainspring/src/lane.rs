@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use crate::chunk::ChunkQueue;
 use crate::inbox::{Inbox, Outlet};
-use crate::task::{Callback, Ready, SendTask, Task};
+use crate::task::{Callback, SendTask, TakenTask, Task};
 
 /// Tasks in a turn.
 const SHARE: i32 = 64;
@@ -48,7 +48,7 @@ impl Lane {
 
     /// The next task, if there is one.
     #[inline]
-    pub(crate) fn pop(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
+    pub(crate) fn pop(&self, inbox: &Inbox<SendTask>) -> Option<TakenTask> {
         let turn = self.turn.get();
         if turn > 0
             && let Some(task) = self.pop_own(inbox)
@@ -61,7 +61,7 @@ impl Lane {
 
     /// The rest of `pop`, kept apart so that the way to the loop's own tasks is short.
     #[inline(never)]
-    fn pop_other(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
+    fn pop_other(&self, inbox: &Inbox<SendTask>) -> Option<TakenTask> {
         let turn = self.turn.get();
         if turn > 0 {
             return self.pop_sent(inbox);
@@ -79,22 +79,22 @@ impl Lane {
     }
 
     #[inline]
-    fn pop_own(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
+    fn pop_own(&self, inbox: &Inbox<SendTask>) -> Option<TakenTask> {
         let task = self.own.pop_in_place()?;
         inbox.sub_beside();
         // SAFETY: the queue has given the task away.
-        Some(unsafe { Ready::new(task) })
+        Some(unsafe { TakenTask::new(task) })
     }
 
     #[inline]
-    fn pop_sent(&self, inbox: &Inbox<SendTask>) -> Option<Ready> {
+    fn pop_sent(&self, inbox: &Inbox<SendTask>) -> Option<TakenTask> {
         // SAFETY: a `Lane` belongs to one loop, is reached from that loop's thread alone (it is
         // `!Sync` and lives behind an `Rc`), and is the only outlet of that loop's inbox, except for
         // `Shared::finish_undriven` of a loop that was never driven, which excludes the loop by the
         // state.
         let task = unsafe { self.outlet.pop_in_place(inbox) }?;
         // SAFETY: the outlet has given the task away; a `SendTask` is a `Task` in memory.
-        Some(unsafe { Ready::new(task.cast()) })
+        Some(unsafe { TakenTask::new(task.cast()) })
     }
 
     /// Takes out everything that is queued, once the inbox is closed.

@@ -6,7 +6,7 @@
 
 use crate::local::Local;
 use crate::state::StateWord;
-use crate::task::{Ready, Run, TimerTask};
+use crate::task::{Run, TakenTask, TimerTask};
 use crate::{Cx, Phase, Queue};
 
 /// What a loop that is about to sleep does while it looks for work the last time.
@@ -30,7 +30,12 @@ pub(crate) trait Observe: Copy {
     fn decides(self) -> Self::Decision;
     /// Takes the next task out of a queue, by `pop`.
     #[inline(always)]
-    fn take(self, _: &Local, _: Queue, pop: impl FnOnce() -> Option<Ready>) -> Option<Ready> {
+    fn take(
+        self,
+        _: &Local,
+        _: Queue,
+        pop: impl FnOnce() -> Option<TakenTask>,
+    ) -> Option<TakenTask> {
         pop()
     }
     /// A call that drives the loop begins.

@@ -13,7 +13,7 @@
 //! # Invariant
 //!
 //! `data` holds a live closure of the type that `act` was instantiated for, from [`Task::new`] until
-//! either [`Ready::run`] or the destructor takes it out. A task is given to one of them, not to both.
+//! either [`TakenTask::run`] or the destructor takes it out. A task is given to one of them, not to both.
 
 use std::any::type_name;
 use std::cell::Cell;
@@ -158,9 +158,9 @@ pub(crate) trait Run {
 /// A task that its queue has given away, in the place where it was. It has to be run before the queue
 /// is touched again.
 #[must_use = "the task is leaked unless it is run"]
-pub(crate) struct Ready<const N: usize = WORDS>(NonNull<Task<N>>);
+pub(crate) struct TakenTask<const N: usize = WORDS>(NonNull<Task<N>>);
 
-impl<const N: usize> Ready<N> {
+impl<const N: usize> TakenTask<N> {
     /// # Safety
     ///
     /// The task at that place is given up to the caller, and stays there until it is run.
@@ -170,7 +170,7 @@ impl<const N: usize> Ready<N> {
     }
 }
 
-impl Ready {
+impl TakenTask {
     /// The number of the task, if it is one of a loop of the maximum-safety profile.
     pub(crate) fn number(&self) -> u64 {
         // SAFETY: the constructor's condition.
@@ -193,7 +193,7 @@ impl Ready {
     }
 }
 
-impl<const N: usize> Run for Ready<N> {
+impl<const N: usize> Run for TakenTask<N> {
     #[inline]
     fn run(self, cx: &Cx) {
         let task = self.0.as_ptr();
@@ -302,7 +302,7 @@ mod tests {
     fn run_task<const N: usize>(task: Task<N>, cx: &Cx) {
         let landing = crate::landing::Landing::new();
         // SAFETY: the landing gives the task away.
-        unsafe { Ready::new(landing.put(task)) }.run(cx);
+        unsafe { TakenTask::new(landing.put(task)) }.run(cx);
     }
 
     #[test]

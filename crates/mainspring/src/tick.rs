@@ -9,7 +9,7 @@ use crate::lane::Lane;
 use crate::observe::Observe;
 use crate::phase::Phase;
 use crate::poll::Wait;
-use crate::task::{Ready, Run, SendTask};
+use crate::task::{Run, SendTask, TakenTask};
 use crate::{Cx, Error, Queue};
 
 /// How many callbacks of descriptors are run between two checkpoints, at the most, if not one.
@@ -75,7 +75,7 @@ impl<O: Observe> Tick<'_, O> {
             self.observe.note_timer(&mut task);
             has_run = true;
             // SAFETY: the landing gives the task away.
-            Some(unsafe { Ready::new(local.timer_landing.put(task)) })
+            Some(unsafe { TakenTask::new(local.timer_landing.put(task)) })
         });
         local.ran_timers.set(local.ran_timers.get() || has_run);
         has_run
@@ -138,7 +138,11 @@ impl<O: Observe> Tick<'_, O> {
 
     /// Takes the next task out of a queue.
     #[inline(always)]
-    pub(crate) fn take(&self, queue: Queue, pop: impl FnOnce() -> Option<Ready>) -> Option<Ready> {
+    pub(crate) fn take(
+        &self,
+        queue: Queue,
+        pop: impl FnOnce() -> Option<TakenTask>,
+    ) -> Option<TakenTask> {
         self.observe.take(&self.cx.0, queue, pop)
     }
 
@@ -175,7 +179,7 @@ impl<O: Observe> Tick<'_, O> {
                     local.sub_aside();
                 }
                 // SAFETY: the landing gives the task away.
-                Some(unsafe { Ready::new(local.landing.put(task)) })
+                Some(unsafe { TakenTask::new(local.landing.put(task)) })
             })
         });
     }
@@ -193,7 +197,7 @@ impl<O: Observe> Tick<'_, O> {
                 let task = local.closes.pop_in_place()?;
                 local.sub_aside();
                 // SAFETY: the queue has given the task away.
-                Some(unsafe { Ready::new(task) })
+                Some(unsafe { TakenTask::new(task) })
             })
         });
     }

@@ -109,11 +109,11 @@ impl Watchers {
 
     /// The next callback to run.
     #[inline]
-    pub(crate) fn next(&self, shared: &Shared) -> Option<Ready> {
+    pub(crate) fn next(&self, shared: &Shared) -> Option<DueCallback> {
         if self.has_events() { self.next_of_batch(shared) } else { None }
     }
 
-    fn next_of_batch(&self, shared: &Shared) -> Option<Ready> {
+    fn next_of_batch(&self, shared: &Shared) -> Option<DueCallback> {
         loop {
             let ready = match self.steps.get().split() {
                 Some((step, rest)) => {
@@ -143,7 +143,7 @@ impl Watchers {
 
     /// The first callback for an event. The others are noted.
     #[inline]
-    fn begin(&self, shared: &Shared, event: Event) -> Option<Ready> {
+    fn begin(&self, shared: &Shared, event: Event) -> Option<DueCallback> {
         self.event.set(event);
         let token = Token(event.token);
         let Some(found) = self.find(shared, token) else {
@@ -194,7 +194,7 @@ impl Watchers {
     }
 
     /// A further callback for the event that is begun, if nothing has changed that.
-    fn resume(&self, shared: &Shared, step: Step) -> Option<Ready> {
+    fn resume(&self, shared: &Shared, step: Step) -> Option<DueCallback> {
         let Event { token, flags } = self.event.get();
         let token = Token(token);
         let found = self.find(shared, token);
@@ -212,12 +212,12 @@ impl Watchers {
     }
 
     #[inline]
-    fn ready(&self, token: Token, found: Found, step: Step) -> Ready {
+    fn ready(&self, token: Token, found: Found, step: Step) -> DueCallback {
         let readiness = match step {
             Step::All => Readiness::new(self.event.get().flags, found.word),
             Step::Error | Step::Read | Step::Write => None,
         };
-        Ready { token, dispatch: found.dispatch, call: Call { step, readiness } }
+        DueCallback { token, dispatch: found.dispatch, call: Call { step, readiness } }
     }
 
     /// A live registration.
@@ -365,13 +365,13 @@ struct Found {
 }
 
 /// A callback that is to be run.
-pub(crate) struct Ready {
+pub(crate) struct DueCallback {
     token: Token,
     dispatch: Rc<dyn Dispatch>,
     call: Call,
 }
 
-impl Run for Ready {
+impl Run for DueCallback {
     fn run(self, cx: &Cx) {
         let _running = Running::new(&cx.0.watchers.running, self.token);
         self.dispatch.call(cx, self.call);

@@ -218,7 +218,7 @@ pub(crate) struct Entry {
 }
 
 /// See the [module documentation](self).
-pub(crate) struct Slot {
+pub(crate) struct FdSlot {
     word: AtomicU64,
     entry: UnsafeCell<Option<Entry>>,
 }
@@ -226,11 +226,11 @@ pub(crate) struct Slot {
 // SAFETY: the word is atomic. The entry, which is not `Send`, is put in by a thread that has its only
 // reference and does not touch it again, unless to take it back before any other thread could know of it; all
 // else is done to it by the loop's thread (rule 2).
-unsafe impl Send for Slot {}
+unsafe impl Send for FdSlot {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for Slot {}
+unsafe impl Sync for FdSlot {}
 
-impl Slot {
+impl FdSlot {
     pub(crate) fn new() -> Self {
         Self { word: AtomicU64::new(0), entry: UnsafeCell::new(None) }
     }
@@ -304,22 +304,22 @@ impl Slot {
 }
 
 /// Slots that stay where they are.
-pub(crate) struct Page([Slot; Self::LEN]);
+pub(crate) struct Page([FdSlot; Self::LEN]);
 
 impl Page {
     pub(crate) const LEN: usize = if cfg!(loom) { 2 } else { 128 };
 
     pub(crate) fn new() -> Self {
-        Self(std::array::from_fn(|_| Slot::new()))
+        Self(std::array::from_fn(|_| FdSlot::new()))
     }
 
-    pub(crate) fn slots(&self) -> &[Slot] {
+    pub(crate) fn slots(&self) -> &[FdSlot] {
         &self.0
     }
 }
 
 /// The slot with a number.
 #[inline]
-pub(crate) fn find<P: AsRef<Page>>(pages: &[P], index: usize) -> Option<&Slot> {
+pub(crate) fn find<P: AsRef<Page>>(pages: &[P], index: usize) -> Option<&FdSlot> {
     pages.get(index / Page::LEN).map(|page| &page.as_ref().0[index % Page::LEN])
 }

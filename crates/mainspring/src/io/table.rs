@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use super::slot::{Entry, MAX_SLOTS, Page, Slot, Token, Word, find};
+use super::slot::{Entry, FdSlot, MAX_SLOTS, Page, Token, Word, find};
 use crate::sys::RawFd;
 
 /// What is behind the lock. It is held while the system is told of a change, so that both agree, and never
@@ -36,7 +36,7 @@ impl Table {
     }
 
     /// The slot of a registration, if that is live.
-    pub(crate) fn live(&self, token: Token) -> Option<(&Slot, Word)> {
+    pub(crate) fn live(&self, token: Token) -> Option<(&FdSlot, Word)> {
         let slot = find(&self.pages, token.index())?;
         slot.live(token).map(|word| (slot, word))
     }
@@ -61,7 +61,7 @@ impl Table {
         })
     }
 
-    fn slot(&self, index: u32) -> &Slot {
+    fn slot(&self, index: u32) -> &FdSlot {
         find(&self.pages, index as usize).expect("the table knows the slots that it made")
     }
 

@@ -9,7 +9,7 @@ use crate::metrics::Observer;
 use crate::observe::{Decision, Observe};
 use crate::state::StateWord;
 use crate::sync::MutexGuard;
-use crate::task::{Ready, Run, TimerTask};
+use crate::task::{Run, TakenTask, TimerTask};
 use crate::{Cx, Phase, Queue};
 
 /// Whoever is told of it without this profile.
@@ -163,8 +163,8 @@ impl<'a> Observe for Checked<'a> {
         self,
         local: &Local,
         queue: Queue,
-        pop: impl FnOnce() -> Option<Ready>,
-    ) -> Option<Ready> {
+        pop: impl FnOnce() -> Option<TakenTask>,
+    ) -> Option<TakenTask> {
         let mut ledger = self.safety.lock();
         let checked = ledger.check(local, queue, true);
         if checked.is_err() {

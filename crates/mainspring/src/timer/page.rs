@@ -5,7 +5,7 @@
 //! | part | bytes | holds | read when |
 //! |---|---|---|---|
 //! | [`Node`] | 16 | deadline, and the links of the bucket that it is in | neighbours come and go; buckets are emptied |
-//! | [`Slot`] | 64 | the claim, the sequence number, the callback | a timer is set, cleared or fired |
+//! | [`TimerSlot`] | 64 | the claim, the sequence number, the callback | a timer is set, cleared or fired |
 //!
 //! The cost of a store with a million timers is cache misses, so what is visited on behalf of *other*
 //! timers is kept apart and small, and the rest of a timer is one cache line.
@@ -44,7 +44,7 @@ pub(crate) struct Node {
 
 /// The rest of a timer.
 #[cfg_attr(not(loom), repr(align(64)))]
-pub(crate) struct Slot {
+pub(crate) struct TimerSlot {
     pub(crate) claim: Claim,
     /// Which of all insertions this was; 0 while it is in none of the queues.
     pub(crate) sequence: Cell<u64>,
@@ -53,7 +53,7 @@ pub(crate) struct Slot {
 
 /// A page, and the loop's book-keeping about it.
 pub(crate) struct Page {
-    slots: [Slot; PAGE as usize],
+    slots: [TimerSlot; PAGE as usize],
     nodes: [Node; PAGE as usize],
     /// The first free slot, within the page.
     pub(crate) free: Cell<u32>,
@@ -82,7 +82,7 @@ impl Page {
         // by nobody before that.
         unsafe {
             for index in 0..PAGE as usize {
-                (&raw mut (*place).slots[index]).write(Slot {
+                (&raw mut (*place).slots[index]).write(TimerSlot {
                     claim: Claim::new(generation),
                     sequence: Cell::new(0),
                     task: Cell::new(None),
@@ -107,7 +107,7 @@ impl Page {
     }
 
     #[inline]
-    pub(crate) fn slot(&self, index: u32) -> &Slot {
+    pub(crate) fn slot(&self, index: u32) -> &TimerSlot {
         &self.slots[(index % PAGE) as usize]
     }
 
@@ -233,7 +233,7 @@ mod tests {
     fn a_timer_takes_80_bytes() {
         if cfg!(target_pointer_width = "64") {
             assert_eq!(size_of::<Node>(), 16);
-            assert_eq!(size_of::<Slot>(), 64);
+            assert_eq!(size_of::<TimerSlot>(), 64);
         }
     }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::timer::page::{Directory, NONE, Node, PAGE, Page, Slot, Unadded};
+use crate::timer::page::{Directory, NONE, Node, PAGE, Page, TimerSlot, Unadded};
 
 /// Pages without timers that are kept.
 const SPARES: u32 = if cfg!(any(loom, miri)) { 1 } else { 16 };
@@ -52,13 +52,13 @@ impl Slots {
 
     /// As for [`Slots::page_of`].
     #[inline]
-    pub(crate) fn slot(&self, index: u32) -> &Slot {
+    pub(crate) fn slot(&self, index: u32) -> &TimerSlot {
         self.page_of(index).slot(index)
     }
 
     /// For any index.
     #[inline]
-    pub(crate) fn find(&self, index: u32) -> Option<&Slot> {
+    pub(crate) fn find(&self, index: u32) -> Option<&TimerSlot> {
         Some(self.page(index / PAGE)?.slot(index))
     }
 

@@ -5,6 +5,7 @@
 //! | `shared`     | [`Promise`]: for all threads                                            |
 //! | `local`      | [`LocalPromise`]: for the loop's own thread                             |
 //! | `vocabulary` | what both can do                                                        |
+//! | `resolving`  | what settles them                                                       |
 //! | `mode`       | what tells them apart, inside                                           |
 //! | `node`       | a promise in memory                                                     |
 //! | `member`     | several promises in one allocation                                      |
@@ -41,6 +42,7 @@ mod reference;
 mod registry;
 mod rejection;
 mod rejections;
+mod resolving;
 mod settle;
 mod shared;
 mod state;

@@ -17,6 +17,9 @@ use crate::{Cx, Queue};
 /// queued while the engine has jobs, a [fence](Self::fence) is put behind them, and the microtask runs when
 /// the engine comes to it.
 ///
+/// A job is what ECMAScript calls one. The functions that workers run are not: [`Cause::Job`](crate::Cause::Job) and
+/// `Metrics::jobs` are about those.
+///
 /// None of the methods is called while the engine runs a script, except [`has_jobs`](Self::has_jobs) and
 /// `fence`, for microtasks that are queued by functions of the host.
 ///

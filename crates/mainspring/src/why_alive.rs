@@ -95,6 +95,8 @@ pub enum Cause {
         interest: Interest,
     },
     /// A function on a worker, or one that waits for a worker.
+    ///
+    /// Not a job of a script engine, in the sense of [`JobQueue`](crate::JobQueue): that is [`Pending`](Self::Pending).
     Job,
     /// A future that is not done.
     Future,

@@ -128,6 +128,8 @@ pub struct Metrics {
     /// Futures that are not done.
     pub futures: u64,
     /// Functions that were given to workers, and have not come to their end.
+    ///
+    /// The jobs of a script engine, in the sense of [`JobQueue`](crate::JobQueue), are not among them.
     pub jobs: u64,
     /// How often another thread had to wake the loop.
     pub wakes_issued: u64,

@@ -190,16 +190,20 @@ fn a_script_that_exits_ends_alone() {
     assert!(matches!(ending.eval("process.exit(4)", "x.js"), Err(Error::Exited(3))));
 }
 
-/// Has a listener of this process end, behind the back of the script that has it.
-fn end_listener(port: u16) {
+/// Has a listener of this process end, behind the back of the script that has it. The address is a port's, or a path.
+fn end_listener(address: String) {
     use std::mem::ManuallyDrop;
     use std::net::TcpListener;
     use std::os::fd::FromRawFd;
+    use std::os::unix::net::UnixListener;
 
     for fd in 3..1024 {
-        // SAFETY: it is asked for its address only, and not closed; a number that is no socket's gives an error.
-        let listener = ManuallyDrop::new(unsafe { TcpListener::from_raw_fd(fd) });
-        if listener.local_addr().is_ok_and(|address| address.port() == port) {
+        // SAFETY: they are asked for their addresses only, and not closed; a number that is no socket's gives an error.
+        let (tcp, unix) = unsafe { (TcpListener::from_raw_fd(fd), UnixListener::from_raw_fd(fd)) };
+        let (tcp, unix) = (ManuallyDrop::new(tcp), ManuallyDrop::new(unix));
+        if tcp.local_addr().is_ok_and(|its| its.to_string() == address)
+            || unix.local_addr().is_ok_and(|its| its.as_pathname() == Some(address.as_ref()))
+        {
             // SAFETY: no memory is involved.
             unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
         }
@@ -207,7 +211,7 @@ fn end_listener(port: u16) {
 }
 
 /// A loop, and a server on it that can accept nothing from now on. Each time that it says so is a line.
-fn server_that_has_ended(clock: &VirtualClock) -> (EventLoop, Runtime, Output) {
+fn server_that_has_ended(clock: &VirtualClock, at: &str) -> (EventLoop, Runtime, Output) {
     let event_loop = EventLoop::builder().microtask_budget(None).clock(clock).build().unwrap();
     let output = Output::buffer();
     let options = Options::new().stdout(output.clone());
@@ -218,8 +222,10 @@ fn server_that_has_ended(clock: &VirtualClock) -> (EventLoop, Runtime, Output) {
     });
     let source = "var server = net.createServer();
                   server.on('error', ({ message, syscall }) => console.log(message, syscall));
-                  server.listen(0, '127.0.0.1', () => endListener(server.address().port));";
+                  const name = (address) => address.port ? `127.0.0.1:${address.port}` : address;
+                  const onListening = () => endListener(name(server.address()));";
     script.eval(source, "server.js").unwrap();
+    script.eval(&format!("server.listen({at}, onListening)"), "listen.js").unwrap();
     (event_loop, script, output)
 }
 
@@ -233,7 +239,7 @@ fn turn_ten_times(event_loop: &EventLoop) {
 #[test]
 fn a_server_that_cannot_accept_says_so_now_and_then() {
     let clock = VirtualClock::new();
-    let (event_loop, _script, output) = server_that_has_ended(&clock);
+    let (event_loop, _script, output) = server_that_has_ended(&clock, "0, '127.0.0.1'");
     for time in 1..=3 {
         turn_ten_times(&event_loop);
         assert_eq!(output.text(), "accept EINVAL accept\n".repeat(time));
@@ -243,9 +249,28 @@ fn a_server_that_cannot_accept_says_so_now_and_then() {
 
 // spec: JS-3
 #[test]
+fn a_server_that_is_ready_and_has_nobody_to_accept_does_not_spin() {
+    let clock = VirtualClock::new();
+    let path = std::env::temp_dir().join(format!("mainspring-embed-{}", std::process::id()));
+    let at = format!("{:?}", path.to_str().unwrap());
+    let (event_loop, _script, output) = server_that_has_ended(&clock, &at);
+    for _ in 0..3 {
+        for _ in 0..4 {
+            turn_ten_times(&event_loop);
+        }
+        let turn = event_loop.turn(Duration::ZERO).unwrap();
+        assert_eq!(turn.callbacks, 0, "it pauses");
+        clock.advance(Duration::from_millis(50));
+        assert_ne!(event_loop.turn(Duration::ZERO).unwrap().callbacks, 0, "it tries again");
+    }
+    assert_eq!(output.text(), "");
+}
+
+// spec: JS-3
+#[test]
 fn a_server_that_cannot_accept_keeps_alive_what_it_did_before() {
     let clock = VirtualClock::new();
-    let (event_loop, script, output) = server_that_has_ended(&clock);
+    let (event_loop, script, output) = server_that_has_ended(&clock, "0, '127.0.0.1'");
     turn_ten_times(&event_loop);
     assert_eq!(output.text(), "accept EINVAL accept\n");
     for (call, is_alive) in [("ref", true), ("unref", false), ("ref", true), ("close", false)] {

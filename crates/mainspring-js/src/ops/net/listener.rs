@@ -21,6 +21,9 @@ use crate::ops::Args;
 /// How long to wait if no connection can be accepted, such as for want of a descriptor. It waits in the backlog meanwhile.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// So many attempts in a row that come to nothing are not the connections' fault: one may be ended by somebody who shares it.
+const MOST_FAILED: u32 = 16;
+
 /// A socket that listens.
 pub(super) struct Listener {
     id: usize,
@@ -32,6 +35,8 @@ pub(super) struct Listener {
     is_referenced: Cell<bool>,
     /// What ends the pause, and keeps the loop alive meanwhile in place of the watcher.
     pause: Cell<Option<TimerId>>,
+    /// How many attempts in a row came to nothing.
+    failed: Cell<u32>,
 }
 
 impl AsFd for Listener {
@@ -59,6 +64,7 @@ impl Listener {
                 watcher: RefCell::default(),
                 is_referenced: Cell::new(true),
                 pause: Cell::new(None),
+                failed: Cell::new(0),
             }))
         });
         let Handle::Listener(listener) = net.get(id)? else { return Err(Errno::BADF) };
@@ -80,6 +86,7 @@ impl Listener {
         let Some(net) = self.net.upgrade() else { return };
         match socket::accept(&self.socket) {
             Ok(socket) => {
+                self.failed.set(0);
                 let new = net.insert(|id| {
                     Handle::Stream(Rc::new(Stream::new(id, Rc::downgrade(&net), socket)))
                 });
@@ -87,7 +94,13 @@ impl Listener {
             }
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => self.pause(cx),
             // Nobody is there any more.
-            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
+            Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {
+                self.failed.set(self.failed.get() + 1);
+                if self.failed.get() == MOST_FAILED {
+                    self.failed.set(0);
+                    self.pause(cx);
+                }
+            }
             // It may last, and the script may not care.
             Err(error) => {
                 self.pause(cx);

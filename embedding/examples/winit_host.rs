@@ -1,6 +1,11 @@
 //! A window of winit, and a loop beside it that closes it after ten timers.
 //!
-//! `cargo run -p mainspring-embedding --features winit --example winit_host`
+//! ```sh
+//! cargo run -p mainspring-embedding --features winit --example winit_host
+//! ```
+//!
+//! It needs an X server, and loads libX11, libXcursor, libXi, libXrandr and libxkbcommon-x11. Without a screen, Xvfb is one: put
+//! `xvfb-run -a` before the command.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -64,6 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if let Some(window) = &*theirs.borrow() {
             window.set_title(&format!("Mainspring: {left}"));
         }
+        println!("mainspring: {left}");
         if left == 0 {
             theirs.take();
             cx.shutdown();

@@ -4,15 +4,17 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+type Function = Rc<dyn Fn()>;
+
 /// An engine whose functions are Rust's, and never throw.
 #[derive(Default)]
 pub struct Closures {
     /// Jobs, and fences.
-    pub jobs: RefCell<VecDeque<Option<Rc<dyn Fn()>>>>,
+    pub jobs: RefCell<VecDeque<Option<Function>>>,
 }
 
 impl Engine for Closures {
-    type Ref = Rc<dyn Fn()>;
+    type Ref = Function;
 
     fn call(&self, _: Entry, target: Option<&Self::Ref>) -> Result<(), Thrown<Self::Ref>> {
         if let Some(function) = target {

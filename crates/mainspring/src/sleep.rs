@@ -302,6 +302,7 @@ mod tests {
 
     // spec: WK-1
     #[test]
+    #[cfg(feature = "metrics")]
     fn a_signal_is_sent_to_a_loop_that_sleeps_and_counted() {
         let sleep = Sleep::new(None);
         sleep.state.claim().unwrap();

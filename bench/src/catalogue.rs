@@ -14,6 +14,8 @@ pub struct Suite {
     needs: Option<&'static str>,
     /// The metrics that matter most; of a table that has none of them, it is the first one.
     headlines: &'static [&'static str],
+    /// Pairs of metrics of which one is had for the other.
+    traded: &'static [[&'static str; 2]],
 }
 
 impl Suite {
@@ -22,11 +24,15 @@ impl Suite {
         run: impl Fn(usize, bool) -> Vec<Table> + Send + Sync + 'static,
         headlines: &'static [&'static str],
     ) -> Self {
-        Self { name: name.to_owned(), run: Box::new(run), needs: None, headlines }
+        Self { name: name.to_owned(), run: Box::new(run), needs: None, headlines, traded: &[] }
     }
 
     fn needs(self, program: &'static str) -> Self {
         Self { needs: Some(program), ..self }
+    }
+
+    fn traded(self, traded: &'static [[&'static str; 2]]) -> Self {
+        Self { traded, ..self }
     }
 
     pub fn echo(load: echo::Load) -> Self {
@@ -51,10 +57,12 @@ pub fn all() -> Vec<Suite> {
                 "late, p99, µs",
                 "resident, bytes per timer",
             ],
-        ),
+        )
+        .traded(&[["CPU time, µs per timer", "late, p99, µs"]]),
         Suite::echo(echo::Load::default()),
         Suite::new("promises", promises::promises, &[]),
-        Suite::new("futures", futures::futures, &[]),
+        Suite::new("futures", futures::futures, &[])
+            .traded(&[["CPU time, ns per future", "late, 99th percentile, µs"]]),
         Suite::new("tasks", tasks::tasks, &[]),
         Suite::new(
             "http",
@@ -115,7 +123,7 @@ pub fn run(
             continue;
         };
         report::print(&tables);
-        document.add(&suite.name, suite.headlines, &tables);
+        document.add(&suite.name, suite.headlines, suite.traded, &tables);
         growth::print(document, &suite.name);
         keep(document)?;
         aims.extend(tables.into_iter().filter(|table| !table.aims.is_empty()));

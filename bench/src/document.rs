@@ -22,6 +22,8 @@ pub struct Workload {
     pub repetitions: u64,
     /// The metrics that matter most.
     pub headlines: Vec<String>,
+    /// Metrics of which one is had for the other: little CPU time for being late. Pairs.
+    pub traded: Vec<[String; 2]>,
     /// What the figures are, if each metric is a size of a population.
     pub growth: Option<String>,
     pub metrics: Vec<Metric>,
@@ -89,6 +91,17 @@ impl Workload {
         self.headlines.iter().filter_map(|name| self.metric(name))
     }
 
+    /// The metrics that a better figure of this one may have been had for.
+    pub fn traded_for(&self, name: &str) -> impl Iterator<Item = &Metric> {
+        let pairs = self.traded.iter();
+        let others = pairs.filter_map(move |[one, other]| match name {
+            _ if name == one => Some(other),
+            _ if name == other => Some(one),
+            _ => None,
+        });
+        others.filter_map(|other| self.metric(other))
+    }
+
     /// When, where, and how often.
     pub fn circumstances(&self) -> String {
         let times = if self.repetitions == 1 { "repetition" } else { "repetitions" };
@@ -106,7 +119,7 @@ impl Document {
     }
 
     /// Adds what a suite has measured. Of a table without any of the headlines it is the first metric.
-    pub fn add(&mut self, suite: &str, headlines: &[&str], tables: &[Table]) {
+    pub fn add(&mut self, suite: &str, headlines: &[&str], traded: &[[&str; 2]], tables: &[Table]) {
         for table in tables {
             let metrics: Vec<_> = table
                 .metrics
@@ -140,6 +153,7 @@ impl Document {
                 machine: header::machine(&self.header),
                 repetitions: self.header["repetitions"].as_u64().unwrap_or_default(),
                 headlines: chosen,
+                traded: traded.iter().map(|pair| pair.map(str::to_owned)).collect(),
                 growth: table.growth.map(str::to_owned),
                 metrics,
                 notes: table.notes.clone(),
@@ -174,6 +188,7 @@ impl Document {
                     "machine": workload.machine,
                     "repetitions": workload.repetitions,
                     "headlines": workload.headlines,
+                    "traded": workload.traded,
                     "growth": workload.growth,
                     "notes": workload.notes,
                 })
@@ -216,6 +231,7 @@ impl Document {
                 machine: text(&entry["machine"])?,
                 repetitions: entry["repetitions"].as_u64()?,
                 headlines: texts(&entry["headlines"])?,
+                traded: pairs(&entry["traded"])?,
                 growth: text(&entry["growth"]),
                 metrics: Vec::new(),
                 notes: texts(&entry["notes"])?,
@@ -249,6 +265,10 @@ fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(text).collect()
 }
 
+fn pairs(value: &Value) -> Option<Vec<[String; 2]>> {
+    value.as_array()?.iter().map(|pair| texts(pair)?.try_into().ok()).collect()
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -267,6 +287,7 @@ pub mod tests {
             machine: "a machine".to_owned(),
             repetitions: 3,
             headlines: vec![metric.to_owned()],
+            traded: vec![["one".to_owned(), "another".to_owned()]],
             growth: None,
             metrics: vec![Metric {
                 name: metric.to_owned(),
@@ -319,7 +340,7 @@ pub mod tests {
         table.add("mainspring", "second", 2.0);
         let headlines = |named: &[&str]| {
             let mut document = document(Vec::new());
-            document.add("a suite", named, std::slice::from_ref(&table));
+            document.add("a suite", named, &[], std::slice::from_ref(&table));
             document.workloads.remove(0).headlines
         };
         assert_eq!(headlines(&[]), ["first"]);

@@ -5,6 +5,25 @@ use serde_json::{Value, json};
 use crate::document::{Document, Metric, Role, Samples, Workload};
 use crate::report::figure;
 
+/// Where mainspring is among the peers, floors left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    First,
+    /// Another one has the better median, but runs differ by more than that.
+    Level,
+    Behind,
+}
+
+impl Place {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Level => "level",
+            Self::Behind => "behind",
+        }
+    }
+}
+
 /// A cost is near the floor if it is at most so many times the floor's.
 const NEAR: f64 = 1.3;
 
@@ -16,6 +35,7 @@ pub struct Line<'a> {
     pub median: f64,
     /// The first one of the floors, if there are several.
     pub floor: Option<Beside<'a>>,
+    /// Of those that do not have it for what mainspring is better at.
     pub best: Option<Beside<'a>>,
 }
 
@@ -26,12 +46,18 @@ pub struct Beside<'a> {
     pub ratio: Option<f64>,
     /// Whether mainspring is at least as good.
     reached: bool,
+    /// Whether each median is among the other's samples.
+    overlaps: bool,
 }
 
 impl Line<'_> {
-    /// Whether no other peer is better, a floor left out. `None` if there is nobody else.
-    pub fn first(&self) -> Option<bool> {
-        self.best.as_ref().map(|best| best.reached)
+    /// `None` if there is nobody else.
+    pub fn place(&self) -> Option<Place> {
+        self.best.as_ref().map(|best| match best {
+            Beside { reached: true, .. } => Place::First,
+            Beside { overlaps: true, .. } => Place::Level,
+            _ => Place::Behind,
+        })
     }
 
     /// `None` if there is no floor.
@@ -53,16 +79,17 @@ fn line<'a>(workload: &'a Workload, metric: &'a Metric) -> Option<Line<'a>> {
     let median = ours.median()?;
     let of = |role| {
         let peers = metric.peers.iter().filter(move |peer| peer.role() == role);
-        peers.filter_map(|peer| Some((peer.peer.as_str(), peer.median()?)))
+        peers.filter_map(|peer| Some((peer, peer.median()?)))
     };
-    let beside = |(peer, theirs)| {
+    let beside = |(peer, theirs): (&'a Samples, f64)| {
         // Of a rate the cost is the reciprocal.
         let (cost, other) =
             if metric.higher_is_better() { (theirs, median) } else { (median, theirs) };
         let ratio = (cost > 0.0 && other > 0.0).then(|| cost / other);
-        Beside { peer, ratio, reached: cost <= other }
+        let overlaps = has_within(ours, theirs) && has_within(peer, median);
+        Beside { peer: &peer.peer, ratio, reached: cost <= other, overlaps }
     };
-    let others = of(Role::Other);
+    let others = of(Role::Other).filter(|(peer, _)| !pays(workload, metric, ours, peer));
     let best = if metric.higher_is_better() {
         others.max_by(|one, other| one.1.total_cmp(&other.1))
     } else {
@@ -70,6 +97,23 @@ fn line<'a>(workload: &'a Workload, metric: &'a Metric) -> Option<Line<'a>> {
     };
     let (floor, best) = (of(Role::Floor).next().map(beside), best.map(beside));
     Some(Line { workload, metric, ours, median, floor, best })
+}
+
+/// Whether a value is between the least and the greatest sample.
+fn has_within(samples: &Samples, value: f64) -> bool {
+    samples.spread().is_some_and(|(low, high)| low <= value && value <= high)
+}
+
+/// Whether a peer is worse at what this metric may be had for.
+fn pays(workload: &Workload, metric: &Metric, ours: &Samples, peer: &Samples) -> bool {
+    workload.traded_for(&metric.name).any(|other| {
+        let median = |name: &str| other.peers.iter().find(|peer| peer.peer == name)?.median();
+        let (ours, theirs) = (median(&ours.peer), median(&peer.peer));
+        let is_worse = |(ours, theirs)| {
+            if other.higher_is_better() { theirs < ours } else { theirs > ours }
+        };
+        ours.zip(theirs).is_some_and(is_worse)
+    })
 }
 
 pub fn json(document: &Document) -> Value {
@@ -87,7 +131,7 @@ pub fn json(document: &Document) -> Value {
                 "median": line.median,
                 "floor": beside(&line.floor),
                 "best_other": beside(&line.best),
-                "first": line.first(),
+                "place": line.place().map(Place::word),
                 "within_1_3_of_floor": line.near(),
             })
         })
@@ -105,7 +149,7 @@ pub fn print(document: &Document) {
     println!("below 1 mainspring is better\n");
     println!(
         "  {:<38}{:>10}{:>10}{:>8}{:>8}{:>11}  best other peer",
-        "", "median", "of floor", "≤ 1.3", "first", "of best"
+        "", "median", "of floor", "≤ 1.3", "place", "of best"
     );
     let mut title = None;
     for line in &lines {
@@ -127,17 +171,28 @@ pub fn print(document: &Document) {
             figure(line.median),
             ratio(&line.floor),
             answer(line.near()),
-            answer(line.first()),
+            line.place().map_or("–", Place::word),
             ratio(&line.best),
             line.best.as_ref().map_or("–", |best| best.peer),
         );
     }
-    let count = |answers: Vec<bool>| {
-        format!("{} of {}", answers.iter().filter(|&&yes| yes).count(), answers.len())
-    };
-    let first = count(lines.iter().filter_map(Line::first).collect());
-    let near = count(lines.iter().filter_map(Line::near).collect());
-    println!("\n  first in {first}; within 1.3 of the floor in {near} that have one");
+    println!("\n  {}; {} that have one", places(&lines), near(&lines).unwrap_or_default());
+}
+
+/// How often mainspring is where.
+pub fn places(lines: &[Line]) -> String {
+    let places: Vec<_> = lines.iter().filter_map(Line::place).collect();
+    let count = |place| places.iter().filter(|&&other| other == place).count();
+    let (first, level) = (count(Place::First), count(Place::Level));
+    format!("first in {first} and level in {level} of {}", places.len())
+}
+
+/// How often it is near the floor, if there is one.
+pub fn near(lines: &[Line]) -> Option<String> {
+    let answers: Vec<_> = lines.iter().filter_map(Line::near).collect();
+    let near = answers.iter().filter(|&&is_near| is_near).count();
+    (!answers.is_empty())
+        .then(|| format!("at most {NEAR} of the floor in {near} of {}", answers.len()))
 }
 
 fn answer(answer: Option<bool>) -> &'static str {
@@ -167,7 +222,7 @@ mod tests {
             assert_eq!(line.floor.as_ref().unwrap().ratio, Some(1.25));
             assert_eq!(line.best.as_ref().unwrap().peer, "tokio");
             assert_eq!(line.best.as_ref().unwrap().ratio, Some(0.5));
-            assert_eq!((line.first(), line.near()), (Some(true), Some(true)));
+            assert_eq!((line.place(), line.near()), (Some(Place::First), Some(true)));
         });
     }
 
@@ -178,14 +233,47 @@ mod tests {
             assert_eq!(line.floor.as_ref().unwrap().ratio, Some(1.5));
             assert_eq!(line.best.as_ref().unwrap().peer, "mio");
             assert_eq!(line.best.as_ref().unwrap().ratio, Some(1.25));
-            assert_eq!((line.first(), line.near()), (Some(false), Some(false)));
+            assert_eq!((line.place(), line.near()), (Some(Place::Level), Some(false)));
         });
+    }
+
+    #[test]
+    fn medians_that_are_nearer_than_runs_are_level() {
+        // Samples are from half of the median to one and a half times as much.
+        for (theirs, place) in [(2.0, Place::First), (0.8, Place::Level), (0.6, Place::Behind)] {
+            check("ns per task", &[("mainspring", 1.0), ("tokio", theirs)], |line| {
+                assert_eq!(line.place(), Some(place), "beside {theirs}");
+            });
+        }
+    }
+
+    #[test]
+    fn who_needs_less_for_being_later_is_not_the_best() {
+        let cpu = "CPU time, µs per timer";
+        let late = "late, p99, µs";
+        let figures = [("mainspring", 2.0), ("tokio", 1.0), ("smol", 5.0), ("mio", 3.0)];
+        let mut measured = workload("a workload", cpu, &figures);
+        let figures = [("mainspring", 100.0), ("tokio", 900.0), ("smol", 10.0), ("mio", 200.0)];
+        measured.metrics.extend(workload("", late, &figures).metrics);
+        measured.headlines.push(late.to_owned());
+        let best = |traded: &[[&str; 2]]| {
+            let traded = traded.iter().map(|pair| pair.map(str::to_owned)).collect();
+            let document = document(vec![Workload { traded, ..measured.clone() }]);
+            let of = |line: Line| {
+                line.best.as_ref().map(|best| (best.peer.to_owned(), line.place().unwrap()))
+            };
+            lines(&document).into_iter().map(of).collect::<Vec<_>>()
+        };
+        let is = |peer: &str, place| Some((peer.to_owned(), place));
+        assert_eq!(best(&[]), [is("tokio", Place::Behind), is("smol", Place::Behind)]);
+        // What is left is not later, and needs more; and does not need more, and is later.
+        assert_eq!(best(&[[cpu, late]]), [is("smol", Place::First), is("tokio", Place::First)]);
     }
 
     #[test]
     fn who_is_alone_is_not_first() {
         check("ns per call", &[("mainspring", 80.0)], |line| {
-            assert_eq!((line.first(), line.near()), (None, None));
+            assert_eq!((line.place(), line.near()), (None, None));
         });
     }
 
@@ -193,7 +281,7 @@ mod tests {
     fn what_is_early_has_a_place_but_no_ratio() {
         check("late, p50, µs", &[("mainspring", 50.0), ("libuv", -300.0)], |line| {
             assert_eq!(line.best.as_ref().unwrap().ratio, None);
-            assert_eq!(line.first(), Some(false));
+            assert_eq!(line.place(), Some(Place::Behind));
         });
     }
 }

@@ -76,18 +76,12 @@ fn heading(canvas: &mut Canvas, lines: &[Line]) {
     let circumstances = circumstances.unwrap_or_default();
     canvas.text(MARGIN, 76.0, Anchor::Start, "faint", &words::at_most(&circumstances, 140));
     canvas.circle(MARGIN + 6.0, 100.0, 4.5, "fill-ours");
-    let first = lines.iter().filter_map(Line::first);
-    let (first, of) = first.fold((0, 0), |(yes, all), is| (yes + usize::from(is), all + 1));
-    let best = format!("to the best other peer: first in {first} of {of}");
+    let best = format!("to the best other peer: {}", summary::places(lines));
     canvas.text(MARGIN + 18.0, 104.5, Anchor::Start, "", &best);
-    let near = lines.iter().filter_map(Line::near);
-    let (near, of) = near.fold((0, 0), |(yes, all), is| (yes + usize::from(is), all + 1));
-    if of == 0 {
-        return;
+    if let Some(near) = summary::near(lines) {
+        canvas.circle(MARGIN + 6.0, 122.0, 6.0, "hollow");
+        canvas.text(MARGIN + 18.0, 126.5, Anchor::Start, "", &format!("to the floor: {near}"));
     }
-    canvas.circle(MARGIN + 6.0, 122.0, 6.0, "hollow");
-    let floor = format!("to the floor: at most 1.3 in {near} of {of}");
-    canvas.text(MARGIN + 18.0, 126.5, Anchor::Start, "", &floor);
 }
 
 fn row(canvas: &mut Canvas, line: &Line, y: f64, scale: &Scale) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::document::Document;
 use crate::header;
 use crate::report::figure;
-use crate::summary::{Beside, Line, lines};
+use crate::summary::{self, Beside, Line, Place, lines};
 
 /// In Markdown. `names` are those of the pictures, without what the files end with.
 pub fn page(document: &Document, names: &[String]) -> String {
@@ -18,9 +18,10 @@ pub fn page(document: &Document, names: &[String]) -> String {
     let _ = write!(page, "\n\nCompared were: {}.", header::peers(&document.header));
     page += "\n\nRatios are of costs, of a rate of its reciprocal: below 1 mainspring is better. The floor is the least code \
              that does the job, and not a peer.\n\n";
-    page += "| workload | metric | mainspring | of the floor | of the best peer | which is |\n\
-             |---|---|---:|---:|---:|---|\n";
-    for line in lines(document) {
+    page += "| workload | metric | mainspring | of the floor | of the best peer | which is | place |\n\
+             |---|---|---:|---:|---:|---|---|\n";
+    let lines = lines(document);
+    for line in &lines {
         let ratio = |beside: &Option<Beside>| {
             beside.as_ref().and_then(|beside| beside.ratio).map(|ratio| format!("{ratio:.2}"))
         };
@@ -28,20 +29,26 @@ pub fn page(document: &Document, names: &[String]) -> String {
             Some(true) if !text.is_empty() => format!("**{text}**"),
             _ => text,
         };
-        let Line { workload, metric, median, .. } = &line;
+        let Line { workload, metric, median, .. } = line;
+        let is_ahead = line.place().map(|place| place != Place::Behind);
         let _ = writeln!(
             page,
-            "| {}: {} | {} | {} | {} | {} | {} |",
+            "| {}: {} | {} | {} | {} | {} | {} | {} |",
             workload.suite,
             workload.title,
             metric.name,
             figure(*median),
             bold(ratio(&line.floor).unwrap_or_default(), line.floor.as_ref().and(line.near())),
-            bold(ratio(&line.best).unwrap_or_default(), line.best.as_ref().and(line.first())),
+            bold(ratio(&line.best).unwrap_or_default(), line.best.as_ref().and(is_ahead)),
             line.best.as_ref().map_or("", |best| best.peer),
+            line.place().map_or("", Place::word),
         );
     }
-    page += "\nBold: at most 1.3 times the floor; first among the peers.\n";
+    let near =
+        summary::near(&lines).map_or(String::new(), |near| format!("; {near} that have one"));
+    let _ = write!(page, "\n{}{near}. Both are bold.", summary::places(&lines));
+    page += " *Level*: another peer has the better median, and each median is among the other's samples. \
+             A peer that needs less CPU time because it is later, or is less late for more CPU time, is not the best one there.\n";
     for name in names {
         let _ = write!(page, "\n![{}]({name}.svg)\n", name.replace('-', " "));
     }

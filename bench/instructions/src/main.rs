@@ -50,6 +50,7 @@ const WORKLOADS: &[Workload] = &[
     workload("turn with nothing to do", ticks::empty_turn),
     workload("turn with a descriptor", ticks::turn_with_descriptor),
     workload("tick of run with a descriptor", ticks::run_with_descriptor),
+    workload("callback of one of 50 descriptors", ticks::many_descriptors),
     Workload {
         operations: ticks::LOOPS,
         ..workload("loop, made and dropped", ticks::make_and_drop)

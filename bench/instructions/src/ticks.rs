@@ -1,6 +1,8 @@
 //! Ticks with little or nothing to do, and loops that never had any.
 
+use std::cell::Cell;
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::time::Duration;
 
 use mainspring::{EventLoop, Watch};
@@ -51,6 +53,29 @@ pub fn turn_with_descriptor() {
 /// The same ticks of a loop that runs by itself, and would wait if nothing were ready: the way of a server.
 pub fn run_with_descriptor() {
     let event_loop = with_ready_descriptor();
+    counted(|| event_loop.run()).unwrap();
+    expect_steps(COUNT);
+}
+
+/// How many descriptors are ready at once.
+const MANY: u64 = 50;
+
+/// Callbacks of a loop that finds many descriptors ready in each tick: the way of a server that is busy.
+pub fn many_descriptors() {
+    let event_loop = EventLoop::new().unwrap();
+    let number = Rc::new(Cell::new(0));
+    for _ in 0..MANY {
+        let descriptor = eventfd(1, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).unwrap();
+        let number = Rc::clone(&number);
+        let watch = Watch::new().read(move |cx, _: &OwnedFd| {
+            number.set(number.get() + 1);
+            Step::new(number.get()).run();
+            if number.get() == COUNT {
+                cx.shutdown();
+            }
+        });
+        drop(event_loop.cx().watch(descriptor, watch).unwrap());
+    }
     counted(|| event_loop.run()).unwrap();
     expect_steps(COUNT);
 }

@@ -83,6 +83,11 @@ impl Interest {
     }
 
     /// Neither edge-triggered nor one-shot.
+    /// This, if the condition holds.
+    pub(crate) const fn when(self, condition: bool) -> Self {
+        if condition { self } else { Self::NONE }
+    }
+
     pub(crate) const fn is_level(self) -> bool {
         self.mode().0 == 0
     }

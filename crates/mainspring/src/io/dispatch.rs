@@ -142,7 +142,7 @@ impl Watchers {
     }
 
     /// The first callback for an event. The others are noted.
-    #[inline]
+    #[inline(always)]
     fn begin(&self, shared: &Shared, event: Event) -> Option<DueCallback> {
         self.event.set(event);
         let token = Token(event.token);
@@ -194,6 +194,9 @@ impl Watchers {
     }
 
     /// A further callback for the event that is begun, if nothing has changed that.
+    ///
+    /// Kept apart, as most events are for one callback.
+    #[inline(never)]
     fn resume(&self, shared: &Shared, step: Step) -> Option<DueCallback> {
         let Event { token, flags } = self.event.get();
         let token = Token(token);
@@ -204,8 +207,8 @@ impl Watchers {
         };
         let is_wanted = match step {
             Step::Error => found.word.hears_error(),
-            Step::Read => found.word.hears_read(),
-            Step::Write => found.word.hears_write(),
+            Step::Read => found.word.heard().is_read(),
+            Step::Write => found.word.heard().is_write(),
             Step::All => Readiness::new(flags, found.word).is_some(),
         };
         is_wanted.then(|| self.ready(token, found, step))
@@ -221,7 +224,7 @@ impl Watchers {
     }
 
     /// A live registration.
-    #[inline]
+    #[inline(always)]
     fn find(&self, shared: &Shared, token: Token) -> Option<Found> {
         if token.index() / Page::LEN >= self.pages.borrow().len() {
             self.pages.replace(shared.io.lock().pages());
@@ -241,7 +244,7 @@ impl Watchers {
     }
 
     /// Only if the source is still what it was. Otherwise the registration is removed.
-    #[inline]
+    #[inline(always)]
     fn validate(&self, shared: &Shared, token: Token, found: Found) -> Option<Found> {
         // The source is in use, and cannot be taken back meanwhile.
         let is_current = {

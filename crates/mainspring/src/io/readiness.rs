@@ -12,6 +12,7 @@
 //! anybody can only be a hang-up or an error, which the system reports whatever it was asked for.
 
 use super::slot::Word;
+use crate::Interest;
 use crate::sys::Flags;
 
 /// What a descriptor is ready for, of what was asked.
@@ -39,10 +40,10 @@ pub struct Readiness {
 impl Readiness {
     /// None if there is nothing that was asked for.
     pub(crate) fn new(flags: Flags, word: Word) -> Option<Self> {
-        let (is_readable, is_writable) = heard(flags, word);
-        (is_readable || is_writable).then_some(Self {
-            is_readable,
-            is_writable,
+        let heard = heard(flags, word);
+        (!heard.is_none()).then(|| Self {
+            is_readable: heard.is_read(),
+            is_writable: heard.is_write(),
             is_error: flags.has(Flags::ERROR),
             is_hangup: flags.has(Flags::HANGUP),
             is_read_end: flags.has(Flags::READ_END),
@@ -105,7 +106,7 @@ impl Readiness {
     }
 }
 
-/// The callbacks that an event is for, in the order in which they are run.
+/// The callbacks that an event is for, in the order in which they are run; one for errors is alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Steps(u8);
 
@@ -113,9 +114,9 @@ pub(crate) struct Steps(u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Step {
-    Error = 1,
-    Read = 1 << 1,
-    Write = 1 << 2,
+    Read = Interest::READ.bits(),
+    Write = Interest::WRITE.bits(),
+    Error = 1 << 2,
     /// The only callback of a strict registration.
     All = 1 << 3,
 }
@@ -128,13 +129,11 @@ impl Steps {
         if flags.has(Flags::ERROR) && word.hears_error() {
             return Self(Step::Error as u8);
         }
-        let (is_readable, is_writable) = heard(flags, word);
-        if word.is_strict() {
-            return Self(if is_readable || is_writable { Step::All as u8 } else { 0 });
+        let heard = heard(flags, word);
+        if word.is_strict() && !heard.is_none() {
+            return Self(Step::All as u8);
         }
-        let read = u8::from(is_readable) * Step::Read as u8;
-        let write = u8::from(is_writable) * Step::Write as u8;
-        Self(read | write)
+        Self(heard.bits())
     }
 
     pub(crate) fn is_empty(self) -> bool {
@@ -145,9 +144,9 @@ impl Steps {
     #[inline]
     pub(crate) fn split(self) -> Option<(Step, Self)> {
         let step = match self.0.trailing_zeros() {
-            0 => Step::Error,
-            1 => Step::Read,
-            2 => Step::Write,
+            0 => Step::Read,
+            1 => Step::Write,
+            2 => Step::Error,
             3 => Step::All,
             _ => return None,
         };
@@ -155,10 +154,12 @@ impl Steps {
     }
 }
 
-/// Whether an event counts as readable, and as writable, for those who asked for that.
+/// The directions for which an event counts, of those that were asked for.
 #[inline]
-fn heard(flags: Flags, word: Word) -> (bool, bool) {
+fn heard(flags: Flags, word: Word) -> Interest {
     let readable = Flags::READABLE.or(Flags::HANGUP).or(Flags::ERROR).or(Flags::READ_END);
     let writable = Flags::WRITABLE.or(Flags::ERROR);
-    (word.hears_read() && flags.has(readable), word.hears_write() && flags.has(writable))
+    let read = Interest::READ.when(flags.has(readable));
+    let write = Interest::WRITE.when(flags.has(writable));
+    word.heard().and(read | write)
 }

@@ -126,16 +126,8 @@ impl Word {
     }
 
     /// The directions that were asked for, and have a callback.
-    fn heard(self) -> Interest {
+    pub(crate) fn heard(self) -> Interest {
         self.interest().directions().and(Interest::from_bits((self.0 >> HEARS) as u8))
-    }
-
-    pub(crate) fn hears_read(self) -> bool {
-        self.heard().is_read()
-    }
-
-    pub(crate) fn hears_write(self) -> bool {
-        self.heard().is_write()
     }
 
     pub(crate) fn hears_error(self) -> bool {

@@ -279,6 +279,28 @@ fn a_server_that_cannot_accept_keeps_alive_what_it_did_before() {
         assert_eq!(event_loop.cx().is_alive(), is_alive, "after {call}");
     }
     assert_eq!(output.text(), "accept EINVAL accept\n", "all of it was in one pause");
+
+    let (event_loop, script, output) = server_that_has_ended(&clock, "0, '127.0.0.1'");
+    turn_ten_times(&event_loop);
+    script.eval("server.unref()", "call.js").unwrap();
+    for time in 2..=3 {
+        clock.advance(Duration::from_millis(50));
+        turn_ten_times(&event_loop);
+        assert_eq!(output.text(), "accept EINVAL accept\n".repeat(time));
+        assert!(!event_loop.cx().is_alive(), "nor in a later pause");
+    }
+}
+
+// spec: JS-3
+#[test]
+fn a_script_that_ends_while_its_server_pauses_leaves_nothing() {
+    let clock = VirtualClock::new();
+    let (event_loop, script, _output) = server_that_has_ended(&clock, "0, '127.0.0.1'");
+    turn_ten_times(&event_loop);
+    assert!(event_loop.cx().is_alive(), "because of the server");
+    drop(script);
+    turn_ten_times(&event_loop);
+    assert!(!event_loop.cx().is_alive());
 }
 
 // spec: JS-3, FA-1

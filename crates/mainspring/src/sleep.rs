@@ -300,7 +300,7 @@ impl Sleep {
 mod tests {
     use super::*;
 
-    // spec: WK-1
+    // spec: WK-2, MX-2
     #[test]
     #[cfg(feature = "metrics")]
     fn a_signal_is_sent_to_a_loop_that_sleeps_and_counted() {

@@ -204,7 +204,7 @@ fn reference(host: &Host, mut args: Args<'_>) -> Outcome {
     let is_referenced = args.bool(1)?;
     match handle {
         Ok(Handle::Stream(stream)) => stream.reference(is_referenced),
-        Ok(Handle::Listener(listener)) => listener.reference(host.cx(), is_referenced),
+        Ok(Handle::Listener(listener)) => listener.reference(is_referenced),
         Ok(Handle::Closed) | Err(_) => {}
     }
     Ok(Value::Undefined)
@@ -225,7 +225,6 @@ fn close(host: &Host, mut args: Args<'_>) -> Outcome {
             stream.written()
         }
         Some(Handle::Listener(listener)) => {
-            listener.reference(host.cx(), false);
             listener.close();
             0
         }

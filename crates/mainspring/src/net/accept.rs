@@ -68,7 +68,7 @@ impl Patience {
                 listener.pause_reading(PAUSE);
                 Err(error)
             }
-            // The loop is at its end.
+            // The loop is at its end, or somebody else took the descriptor out of it: a wait would not end.
             None => Err(error),
         }
     }

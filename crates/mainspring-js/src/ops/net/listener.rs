@@ -34,7 +34,7 @@ pub(super) struct Listener {
     watcher: RefCell<Option<Watcher<Weak<Listener>>>>,
     is_referenced: Cell<bool>,
     /// What ends the pause, and keeps the loop alive meanwhile in place of the watcher.
-    pause: Cell<Option<TimerId>>,
+    pause: RefCell<Option<(Cx, TimerId)>>,
     /// How many attempts in a row came to nothing.
     failed: Cell<u32>,
 }
@@ -63,7 +63,7 @@ impl Listener {
                 path,
                 watcher: RefCell::default(),
                 is_referenced: Cell::new(true),
-                pause: Cell::new(None),
+                pause: RefCell::default(),
                 failed: Cell::new(0),
             }))
         });
@@ -117,13 +117,13 @@ impl Listener {
         let paused = Rc::downgrade(&listener);
         let timer = cx.set_timeout(PAUSE, move |_| {
             if let Some(listener) = paused.upgrade() {
-                listener.pause.set(None);
+                listener.pause.take();
                 listener.listen_for(Interest::READ);
             }
         });
         // It fails only if the loop is at its end.
-        self.pause.set(timer.ok());
-        self.reference(cx, self.is_referenced.get());
+        self.pause.replace(timer.ok().map(|timer| (cx.clone(), timer)));
+        self.reference(self.is_referenced.get());
     }
 
     fn listen_for(&self, interest: Interest) {
@@ -138,10 +138,10 @@ impl Listener {
         self.is_referenced.get() && self.watcher.borrow().is_some()
     }
 
-    pub(super) fn reference(&self, cx: &Cx, is_referenced: bool) {
+    pub(super) fn reference(&self, is_referenced: bool) {
         self.is_referenced.set(is_referenced);
-        if let Some(timer) = self.pause.get() {
-            let _ = cx.reference_timer(timer, is_referenced);
+        if let Some((cx, timer)) = &*self.pause.borrow() {
+            let _ = cx.reference_timer(*timer, is_referenced);
         }
         if let Some(watcher) = &*self.watcher.borrow() {
             let _ = watcher.reference(is_referenced);
@@ -149,6 +149,9 @@ impl Listener {
     }
 
     pub(super) fn close(&self) {
+        if let Some((cx, timer)) = self.pause.take() {
+            cx.clear_timeout(timer);
+        }
         if let Some(watcher) = self.watcher.take() {
             watcher.unwatch();
             // The address is free at once, even if this is called by the listener's own callback.

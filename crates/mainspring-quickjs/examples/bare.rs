@@ -5,8 +5,14 @@
 
 use std::time::Instant;
 
+use memory::{Counted, MemoryLimit};
 use rquickjs::function::Func;
 use rquickjs::{CatchResultExt, Context, Ctx, Runtime};
+
+/// The allocator of the engines that are on a loop, so that a comparison is one of loops.
+#[path = "../src/memory.rs"]
+#[expect(dead_code, reason = "nobody asks what is used")]
+mod memory;
 
 const NODE: &str = "
     const settled = Promise.resolve();
@@ -33,7 +39,8 @@ fn run(ctx: &Ctx<'_>, file: String, arguments: Vec<String>) -> Result<(), String
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("bare needs a script: bare FILE [ARGUMENT ...]")?;
-    let runtime = Runtime::new()?;
+    memory::prepare();
+    let runtime = Runtime::new_with_alloc(Counted(MemoryLimit::new(None)))?;
     let context = Context::full(&runtime)?;
     context.with(|ctx| run(&ctx, file, arguments.collect()))?;
     while runtime.execute_pending_job().map_err(|error| error.to_string())? {}

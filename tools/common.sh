@@ -11,7 +11,7 @@ need() {
     done
     [ ${#missing[@]} != 0 ] || return 0
     if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-        step "missing: ${missing[*]}"
+        echo "-- installing ${missing[*]}"
         apt-get update -qq && apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
     else
         echo "please install Debian's packages ${missing[*]}, and try again" >&2

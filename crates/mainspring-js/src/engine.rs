@@ -197,7 +197,8 @@ pub trait Engine: 'static {
     /// Runs the job that was queued first.
     fn run_job(&self) -> JobRun<Self::Ref>;
 
-    /// Puts a fence behind all jobs. False if that is not possible.
+    /// Puts a fence behind all jobs: [`run_job`](Self::run_job) takes it out and says [`JobRun::Fence`]. False if that
+    /// is not possible: then the loop's own microtasks run before the engine's jobs, whichever were queued first.
     fn fence(&self) -> bool;
 
     /// Whether promises were rejected without a handler, or handled late, since the last call of

@@ -15,7 +15,8 @@ use crate::{Cx, Queue};
 /// An engine queues the reactions of its promises by itself, and tells nobody. So each checkpoint asks it, and
 /// runs its jobs and the loop's own microtasks in the one order in which they were queued: when a microtask is
 /// queued while the engine has jobs, a [fence](Self::fence) is put behind them, and the microtask runs when
-/// the engine comes to it.
+/// the engine comes to it. With more than one engine there is no such order, and no fence: the loop's own
+/// microtasks run first, then the jobs of each engine, in the order in which the engines were attached.
 ///
 /// A job is what ECMAScript calls one. The functions that workers run are not: [`Cause::Job`](crate::Cause::Job) and
 /// `Metrics::jobs` are about those.
@@ -73,7 +74,8 @@ pub trait JobQueue {
     fn run_job(&self, cx: &Cx) -> Job;
 
     /// Puts a fence behind all jobs: [`run_job`](Self::run_job) takes it out and says [`Job::Fence`]. False if
-    /// that is not possible.
+    /// that is not possible: then the loop's own microtasks run before the engine's jobs, whichever were queued
+    /// first.
     fn fence(&self) -> bool;
 
     /// Whether [`report`](Self::report) has something to do.

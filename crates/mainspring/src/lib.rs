@@ -59,9 +59,9 @@
 //! 5. **Descriptors.** An event reaches the registration that it is for, or nobody: not the next owner of a
 //!    number, not what was removed a moment ago. Any thread registers and removes, at once, also while the
 //!    loop is blocked. One that is always ready keeps nothing else from running.
-//! 6. **Nothing is lost.** A task that was accepted runs, unless the loop is closed, dropped, or its
-//!    shutdown runs out of time; then it is dropped, and counted. A task that was refused comes back
-//!    in the error.
+//! 6. **Nothing is lost.** A task that was accepted runs, unless the loop is closed, dropped, shut down
+//!    before it was ever driven, or its shutdown runs out of time; then it is dropped, and counted. A task
+//!    that was refused comes back in the error.
 //! 7. **No wake-up is missed, and none is wasted.** A loop with nothing to do makes no system call. A
 //!    submit to a loop that is awake makes none either; to one that sleeps, one, however many threads
 //!    submit.

@@ -6,8 +6,8 @@
 //! [`Engine`], and [`Host`] with the operations that the JavaScript half calls.
 //!
 //! `mainspring-quickjs` binds it to QuickJS. To bring another engine, implement [`Engine`], hand
-//! the script a `host` object with the functions that are listed at [`Engine`], and evaluate
-//! `internal/bootstrap`.
+//! the script a `host` object with the functions that are listed at [`Engine`], evaluate
+//! `internal/loader`, which gives `require`, and then require `internal/bootstrap`.
 //!
 //! ```
 //! # mod closures { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/closures.rs")); }

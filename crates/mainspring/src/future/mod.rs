@@ -1,6 +1,6 @@
 //! Futures, run by the loop.
 //!
-//! A future that was woken is polled in the task phase: after the internal lane and before the external one, in
+//! A future that was woken is polled in the futures phase: after the internal lane and before the external one, in
 //! the order of the wakes, each poll followed by a checkpoint, up to a budget in each tick. The loop's thread
 //! polls and drops it, so it need not be `Send`; its [wakers](waker) are for all threads.
 

@@ -10,9 +10,11 @@
 //! | `store` | both together |
 //! | `timers` | the store as the loop uses it |
 //! | `remote` | the store as other threads reach it |
-//! | `set` | the interface |
+//! | `set` | the interface for the loop's thread |
+//! | `handle` | the interface for any thread |
 //! | `interval` | what fires again and again |
 //! | `nesting` | how HTML clamps delays |
+//! | `counts`, `oracle`, `races` | tests: what is counted and dropped, the store against a sorted list, forced races |
 
 mod bitmap;
 mod claim;

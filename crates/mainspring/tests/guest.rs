@@ -761,7 +761,7 @@ fn a_deadline_in_the_past_and_one_in_the_far_future_are_kept_apart(variant: Vari
     assert!(!is_readable(&guest));
 }
 
-// spec: BX-2, R16
+// spec: BX-2, TM-12
 fn virtual_time_makes_it_readable_when_it_is_advanced(variant: Variant) {
     let (clock, event_loop) = common::timers::manual(variant);
     let (guest, log) = (host(event_loop), Log::new());
@@ -781,7 +781,7 @@ fn virtual_time_makes_it_readable_when_it_is_advanced(variant: Variant) {
     assert_eq!(log.take(), [2]);
 }
 
-// spec: BX-2, R16
+// spec: BX-2, TM-12
 fn virtual_time_does_not_pass_by_itself(variant: Variant) {
     for (clock, event_loop) in [common::timers::manual(variant), common::timers::automatic(variant)]
     {

@@ -265,16 +265,7 @@ impl Local {
     where
         F: FnOnce(&crate::Cx) + 'static,
     {
-        if let Some(safety) = &self.shared.safety {
-            let push = |task| lane.push_task(inbox, task);
-            return safety.put(self, queue, f, self.notes(place), push);
-        }
-        #[cfg(feature = "metrics")]
-        if let Some(observer) = self.observer() {
-            return lane.push_task(inbox, observer.task(f, place));
-        }
-        let _ = place;
-        lane.push(inbox, f);
+        self.push_noted_task(queue, f, place, |task| lane.push_task(inbox, task));
     }
 
     #[cold]

@@ -7,7 +7,7 @@
 //! |-------------------------------------|------------------------|----------------------------------------------|
 //! | who a tick tells of what it does    | `()`, or the metrics   | [`Checked`], which tells the metrics in turn |
 //! | a push by another thread            | the ring of the lane   | refused by it, goes to [`Safety::send`]      |
-//! | a push by the loop's own thread     | `Local::is_plain`      | `Local::push_noted`, to [`Safety::put`]      |
+//! | a push by the loop's own thread     | `Local::is_plain`      | `Local::push_noted_task`, to [`Safety::put`] |
 //! | a change of the state word          | a compare-and-swap     | the same, by [`Safety::change`]              |
 //! | a signal that was claimed           | is sent                | … and [looked at](Safety::signalled)         |
 //! | a stage of the end of a loop        | is gone through        | … by [`Safety::stage`]                       |

@@ -226,13 +226,13 @@ fn inbox(source: &Source) {
             7 => {
                 assert_eq!(inbox.is_at_limit(), model.len() + own >= limit);
                 if !inbox.is_at_limit() {
-                    inbox.add_beside();
+                    inbox.add_held();
                     own += 1;
                 }
             }
             8 => {
                 if own != 0 {
-                    inbox.sub_beside();
+                    inbox.sub_held();
                     own -= 1;
                 }
             }

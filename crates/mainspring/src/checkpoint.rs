@@ -58,7 +58,7 @@ impl<O: Observe> Tick<'_, O> {
                 }
                 self.take(Queue::NextTicks, || {
                     let task = local.next_ticks.pop_in_place()?;
-                    local.sub_aside();
+                    local.sub_own_queued();
                     // SAFETY: the queue has given the task away.
                     Some(unsafe { TakenTask::new(task) })
                 })

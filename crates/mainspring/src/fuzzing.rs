@@ -143,7 +143,7 @@ impl<T> Inbox<T> {
         unsafe { self.inbox.drain(&self.outlet, sink) };
     }
 
-    /// How many there are, with what is beside, by a look under the lock and by one without it.
+    /// How many there are, with what the consumer holds, by a look under the lock and by one without it.
     pub fn lens(&self) -> (usize, usize) {
         (self.inbox.len(), self.inbox.depth())
     }
@@ -158,19 +158,19 @@ impl<T> Inbox<T> {
         self.inbox.is_ready() || !self.outlet.taken().is_empty()
     }
 
-    /// Whether one more beside would be too many.
+    /// Whether one more that the consumer holds would be too many.
     pub fn is_at_limit(&self) -> bool {
         self.inbox.is_at_limit()
     }
 
     /// The consumer holds one more.
-    pub fn add_beside(&mut self) {
-        self.inbox.add_beside(1);
+    pub fn add_held(&mut self) {
+        self.inbox.add_held(1);
     }
 
     /// The consumer holds one less.
-    pub fn sub_beside(&mut self) {
-        self.inbox.sub_beside();
+    pub fn sub_held(&mut self) {
+        self.inbox.sub_held();
     }
 
     /// Has something noted about one of so many, a power of two.

@@ -22,10 +22,10 @@
 //!
 //! # Bound
 //!
-//! `beside` counts what the consumer holds of the same lane: what it took over, and what was
-//! submitted on its own thread. The limit is for the sum of ring, overflow and `beside`, and it is
+//! `held` counts what the consumer holds of the same lane: what it took over, and what was
+//! submitted on its own thread. The limit is for the sum of ring, overflow and `held`, and it is
 //! exact for operations that are ordered. The ring's capacity is less than the limit, so a push has
-//! to look at the sum only when it detours anyway, or when `beside` is so large that the ring alone
+//! to look at the sum only when it detours anyway, or when `held` is so large that the ring alone
 //! could reach the limit: then the consumer orders the detour.
 //!
 //! # Closing
@@ -78,10 +78,10 @@ pub(crate) struct Inbox<T> {
     detour: AtomicU32,
     overflow: Mutex<Overflow<T>>,
     limit: usize,
-    /// More than this many entries beside, and the ring alone could reach the limit.
+    /// If the consumer holds more than this many entries, the ring alone could reach the limit.
     near: usize,
     /// Entries of this lane that the consumer holds. Written by the consumer only.
-    beside: AtomicUsize,
+    held: AtomicUsize,
     /// How many values ever went into the overflow, and how many of them were taken over.
     overflowed: AtomicUsize,
     taken_over: AtomicUsize,
@@ -100,7 +100,7 @@ impl<T> Inbox<T> {
             detour: AtomicU32::new(if is_observed { OBSERVED } else { 0 }),
             overflow: Mutex::new(Overflow { queue: ChunkQueue::new(), len: 0, closed: false }),
             limit,
-            beside: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
             overflowed: AtomicUsize::new(0),
             taken_over: AtomicUsize::new(0),
         }
@@ -121,7 +121,7 @@ impl<T> Inbox<T> {
         let detour = self.detour.load(Ordering::Acquire);
         if detour != 0 {
             if detour & (OVERFLOWING | NEAR_LIMIT | GUARDED) != 0 {
-                return self.push_beside(detour, input, make, prepare, note);
+                return self.push_past_ring(detour, input, make, prepare, note);
             }
             // Before a place is claimed: until then nobody waits.
             if is_noted(detour, self.ring.pushed())
@@ -140,7 +140,7 @@ impl<T> Inbox<T> {
 
     /// The part of `push` that goes past the ring.
     #[cold]
-    fn push_beside<I, P: Copy>(
+    fn push_past_ring<I, P: Copy>(
         &self,
         detour: u32,
         input: I,
@@ -226,7 +226,7 @@ impl<T> Inbox<T> {
     }
 
     fn total(&self, overflow: &Overflow<T>) -> usize {
-        self.ring.len() + overflow.len + self.beside.load(Ordering::Relaxed)
+        self.ring.len() + overflow.len + self.held.load(Ordering::Relaxed)
     }
 
     /// Everything that waits in this lane, on either side.
@@ -238,7 +238,7 @@ impl<T> Inbox<T> {
     pub(crate) fn depth(&self) -> usize {
         let taken_over = self.taken_over.load(Ordering::Relaxed);
         let overflow = self.overflowed.load(Ordering::Relaxed).wrapping_sub(taken_over);
-        self.ring.len() + overflow + self.beside()
+        self.ring.len() + overflow + self.held()
     }
 
     /// How many values other threads ever put in.
@@ -248,8 +248,8 @@ impl<T> Inbox<T> {
 
     /// What the consumer holds of this lane.
     #[inline]
-    pub(crate) fn beside(&self) -> usize {
-        self.beside.load(Ordering::Relaxed)
+    pub(crate) fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
     }
 
     /// Accepts nothing from now on.
@@ -280,7 +280,7 @@ impl<T> Inbox<T> {
     }
 
     /// Takes out everything that was sent, once the inbox is closed, in place of a consumer that never
-    /// was: what that has beside is its own affair. `sink` is called under a lock.
+    /// was: what that holds is its own affair. `sink` is called under a lock.
     ///
     /// # Safety
     ///
@@ -312,32 +312,32 @@ impl<T> Inbox<T> {
         self.ring.is_ready() || self.detour.load(Ordering::Acquire) & OVERFLOWING != 0
     }
 
-    /// Whether one more entry beside would exceed the limit. For the consumer only.
+    /// Whether one more entry that the consumer holds would exceed the limit. For the consumer only.
     #[inline]
     pub(crate) fn is_at_limit(&self) -> bool {
-        let beside = self.beside();
-        if beside < self.near && self.detour.load(Ordering::Relaxed) & OVERFLOWING == 0 {
+        let held = self.held();
+        if held < self.near && self.detour.load(Ordering::Relaxed) & OVERFLOWING == 0 {
             return false;
         }
-        beside >= self.limit || self.len() >= self.limit
+        held >= self.limit || self.len() >= self.limit
     }
 
     /// Says that the consumer holds `n` more. For the consumer only.
     #[inline]
-    pub(crate) fn add_beside(&self, n: usize) {
-        let beside = self.beside() + n;
-        self.beside.store(beside, Ordering::Relaxed);
-        if beside > self.near {
+    pub(crate) fn add_held(&self, n: usize) {
+        let held = self.held() + n;
+        self.held.store(held, Ordering::Relaxed);
+        if held > self.near {
             self.detour.fetch_or(NEAR_LIMIT, Ordering::Relaxed);
         }
     }
 
     /// Says that the consumer holds one less. For the consumer only.
     #[inline]
-    pub(crate) fn sub_beside(&self) {
-        let beside = self.beside() - 1;
-        self.beside.store(beside, Ordering::Relaxed);
-        if beside == self.near {
+    pub(crate) fn sub_held(&self) {
+        let held = self.held() - 1;
+        self.held.store(held, Ordering::Relaxed);
+        if held == self.near {
             self.detour.fetch_and(!NEAR_LIMIT, Ordering::Relaxed);
         }
     }
@@ -369,7 +369,7 @@ impl<T> Outlet<T> {
     #[inline]
     pub(crate) unsafe fn pop_in_place(&self, inbox: &Inbox<T>) -> Option<NonNull<T>> {
         if let Some(value) = self.taken.pop_in_place() {
-            inbox.sub_beside();
+            inbox.sub_held();
             return Some(value);
         }
         // SAFETY: passed on to the caller.
@@ -416,13 +416,13 @@ impl<T> Outlet<T> {
                 return value.map(|value| self.landing.put(value));
             }
             self.taken.swap(&overflow.queue);
-            inbox.add_beside(overflow.len);
+            inbox.add_held(overflow.len);
             inbox.taken_over.fetch_add(overflow.len, Ordering::Relaxed);
             overflow.len = 0;
             inbox.detour.fetch_and(!OVERFLOWING, Ordering::Release);
         }
         let value = self.taken.pop_in_place()?;
-        inbox.sub_beside();
+        inbox.sub_held();
         Some(value)
     }
 }
@@ -472,7 +472,7 @@ mod tests {
                 assert_eq!(inbox.ring.len(), 3 - value as usize);
             }
             for value in 3..11 {
-                assert!(inbox.is_ready() || inbox.beside() != 0);
+                assert!(inbox.is_ready() || inbox.held() != 0);
                 assert_eq!(pop(&inbox, &outlet), Some(value));
                 assert_eq!(
                     (inbox.len(), inbox.depth()),
@@ -487,32 +487,32 @@ mod tests {
     // spec: IN-2
     #[test]
     fn what_the_consumer_holds_counts_for_the_limit() {
-        for beside in 0..=8 {
+        for held in 0..=8 {
             let (inbox, _outlet) = small(false);
-            inbox.add_beside(beside);
-            assert_eq!(inbox.is_at_limit(), beside == 8);
+            inbox.add_held(held);
+            assert_eq!(inbox.is_at_limit(), held == 8);
             let accepted = (0..10).take_while(|value| push(&inbox, *value).is_ok()).count();
-            assert_eq!(accepted, 8 - beside);
+            assert_eq!(accepted, 8 - held);
             // Who has to count does not go through the ring.
-            let quick = if beside > 4 { 0 } else { 4 };
+            let quick = if held > 4 { 0 } else { 4 };
             assert_eq!(inbox.ring.len(), quick.min(accepted));
             assert!(inbox.is_at_limit());
         }
         // It holds less again.
         let (inbox, _outlet) = small(false);
-        inbox.add_beside(6);
-        inbox.sub_beside();
-        inbox.sub_beside();
+        inbox.add_held(6);
+        inbox.sub_held();
+        inbox.sub_held();
         push(&inbox, 0).unwrap();
-        assert_eq!((inbox.ring.len(), inbox.beside()), (1, 4));
+        assert_eq!((inbox.ring.len(), inbox.held()), (1, 4));
     }
 
     // spec: IN-2
     #[test]
     fn a_closed_inbox_refuses_on_both_ways_and_gives_out_what_it_has() {
-        for beside in [0, 5] {
+        for held in [0, 5] {
             let (inbox, outlet) = small(false);
-            inbox.add_beside(beside);
+            inbox.add_held(held);
             push(&inbox, 0).unwrap();
             push(&inbox, 1).unwrap();
             inbox.close();
@@ -536,14 +536,14 @@ mod tests {
     fn all_is_noted_of_an_inbox_that_is_observed_and_nothing_of_another() {
         for is_observed in [false, true] {
             let note = if is_observed { NOTE } else { 0 };
-            for beside in [0, 5] {
+            for held in [0, 5] {
                 let (inbox, outlet) = small(is_observed);
-                inbox.add_beside(beside);
-                for value in 0..8 - beside as u32 {
+                inbox.add_held(held);
+                for value in 0..8 - held as u32 {
                     push(&inbox, value).unwrap();
                 }
-                assert_eq!(inbox.ring.len(), if beside == 0 { 4 } else { 0 });
-                for value in 0..8 - beside as u32 {
+                assert_eq!(inbox.ring.len(), if held == 0 { 4 } else { 0 });
+                for value in 0..8 - held as u32 {
                     assert_eq!(pop(&inbox, &outlet), Some(value + note));
                 }
             }
@@ -558,9 +558,9 @@ mod tests {
     #[cfg(feature = "metrics")]
     #[test]
     fn something_is_noted_about_one_of_so_many() {
-        for beside in [0, 5] {
+        for held in [0, 5] {
             let (inbox, outlet) = small(true);
-            inbox.add_beside(beside);
+            inbox.add_held(held);
             for entries in [1, 2, 16, 1] {
                 inbox.note_one_of(entries);
                 let mut noted = 0;

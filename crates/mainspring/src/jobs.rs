@@ -273,7 +273,7 @@ impl Local {
     #[inline]
     fn is_first_free(&self) -> bool {
         let fenced = self.jobs.fenced();
-        fenced == 0 || self.shared.microtasks.beside() > fenced
+        fenced == 0 || self.shared.microtasks.held() > fenced
     }
 }
 

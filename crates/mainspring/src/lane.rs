@@ -32,7 +32,7 @@ impl Lane {
     pub(crate) fn push<F: Callback>(&self, inbox: &Inbox<SendTask>, f: F) {
         // SAFETY: a task is written, and nothing else done.
         unsafe { self.own.push_in_place(|place| Task::write(place, f)) };
-        inbox.add_beside(1);
+        inbox.add_held(1);
     }
 
     /// The queue of the loop's own thread, and what was taken over from others.
@@ -43,7 +43,7 @@ impl Lane {
     /// Queues a task that is made already.
     pub(crate) fn push_task(&self, inbox: &Inbox<SendTask>, task: Task) {
         self.own.push(task);
-        inbox.add_beside(1);
+        inbox.add_held(1);
     }
 
     /// The next task, if there is one.
@@ -81,7 +81,7 @@ impl Lane {
     #[inline]
     fn pop_own(&self, inbox: &Inbox<SendTask>) -> Option<TakenTask> {
         let task = self.own.pop_in_place()?;
-        inbox.sub_beside();
+        inbox.sub_held();
         // SAFETY: the queue has given the task away.
         Some(unsafe { TakenTask::new(task) })
     }
@@ -102,7 +102,7 @@ impl Lane {
         // SAFETY: as in `pop_sent`.
         unsafe { inbox.drain(&self.outlet, |task| sink(task.into_task())) };
         while let Some(task) = self.own.pop() {
-            inbox.sub_beside();
+            inbox.sub_held();
             sink(task);
         }
     }
@@ -110,7 +110,7 @@ impl Lane {
     /// Whether [`Lane::pop`] would find something.
     #[inline]
     pub(crate) fn is_ready(&self, inbox: &Inbox<SendTask>) -> bool {
-        inbox.beside() != 0 || inbox.is_ready()
+        inbox.held() != 0 || inbox.is_ready()
     }
 }
 

@@ -173,7 +173,7 @@ impl Local {
             Queue::Futures => {
                 let others =
                     self.next_ticks.len() + self.immediates.referenced() + self.closes.len();
-                shared.aside.load(Ordering::Relaxed).saturating_sub(others)
+                shared.own_queued.load(Ordering::Relaxed).saturating_sub(others)
             }
         }
     }
@@ -315,7 +315,7 @@ impl Local {
     #[inline]
     fn push_next_tick(&self, task: Task) {
         self.next_ticks.push(task);
-        self.add_aside(1);
+        self.add_own_queued(1);
     }
 
     /// Queues what is run, by `push`, with what is to be noted about it.
@@ -385,14 +385,14 @@ impl Local {
     }
 
     fn push_immediate(&self, task: Task) -> ImmediateId {
-        self.add_aside(1);
+        self.add_own_queued(1);
         self.immediates.push(task)
     }
 
     pub(crate) fn clear_immediate(&self, id: ImmediateId) -> bool {
         let Some((_task, is_referenced)) = self.immediates.clear(id) else { return false };
         if is_referenced {
-            self.sub_aside();
+            self.sub_own_queued();
         }
         true
     }
@@ -401,9 +401,9 @@ impl Local {
         match (self.immediates.refer(id, referenced)?, referenced) {
             (false, true) => {
                 self.tell_host();
-                self.add_aside(1);
+                self.add_own_queued(1);
             }
-            (true, false) => self.sub_aside(),
+            (true, false) => self.sub_own_queued(),
             _ => {}
         }
         Some(())
@@ -423,17 +423,17 @@ impl Local {
 
     fn push_close(&self, task: Task) {
         self.closes.push(task);
-        self.add_aside(1);
+        self.add_own_queued(1);
     }
 
-    pub(crate) fn add_aside(&self, n: usize) {
-        let aside = &self.shared.aside;
-        aside.store(aside.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    pub(crate) fn add_own_queued(&self, n: usize) {
+        let own_queued = &self.shared.own_queued;
+        own_queued.store(own_queued.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
 
-    pub(crate) fn sub_aside(&self) {
-        let aside = &self.shared.aside;
-        aside.store(aside.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+    pub(crate) fn sub_own_queued(&self) {
+        let own_queued = &self.shared.own_queued;
+        own_queued.store(own_queued.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
 
     /// Whether termination has begun.
@@ -471,9 +471,8 @@ impl Local {
     #[inline]
     pub(crate) fn has_own_work(&self) -> bool {
         let shared = &*self.shared;
-        let beside =
-            shared.external.beside() | shared.internal.beside() | shared.microtasks.beside();
-        beside | shared.aside.load(Ordering::Relaxed) != 0
+        let held = shared.external.held() | shared.internal.held() | shared.microtasks.held();
+        held | shared.own_queued.load(Ordering::Relaxed) != 0
             || !self.rejections.is_empty()
             || self.jobs.is_pending()
             || self.registry.has_arrivals()
@@ -486,7 +485,7 @@ impl Local {
         self.external.is_ready(&shared.external)
             || self.internal.is_ready(&shared.internal)
             || self.microtasks.is_ready(&shared.microtasks)
-            || shared.aside.load(Ordering::Relaxed) != 0
+            || shared.own_queued.load(Ordering::Relaxed) != 0
             || !self.rejections.is_empty()
             || self.jobs.is_pending()
             || shared.timers.has_commands()
@@ -547,7 +546,7 @@ impl Local {
         }
         shared.workers.end(self.started.get());
         self.rejections.end();
-        shared.aside.store(0, Ordering::Relaxed);
+        shared.own_queued.store(0, Ordering::Relaxed);
         self.registry.end(&shared.newcomers);
         self.bridges.end();
         shared.timers.inbox.close();

@@ -84,7 +84,7 @@ pub(crate) struct Shared {
     /// For those who read the values of promises after the end.
     pub(crate) readers: Readers,
     /// Callbacks in queues that other threads have no entrance to. Written by the loop only.
-    pub(crate) aside: AtomicUsize,
+    pub(crate) own_queued: AtomicUsize,
     /// Guards and errands that keep `run_until_idle` from returning.
     pub(crate) holds: AtomicUsize,
     /// The guards and the errands, if the loop is observed.
@@ -128,7 +128,7 @@ impl Shared {
             newcomers: Newcomers::new(),
             workers: Workers::new(config),
             readers: Readers::new(),
-            aside: AtomicUsize::new(0),
+            own_queued: AtomicUsize::new(0),
             holds: AtomicUsize::new(0),
             guards: Roll::default(),
             errands: Roll::default(),
@@ -366,7 +366,7 @@ impl Shared {
         self.external.len()
             + self.internal.len()
             + self.microtasks.len()
-            + self.aside.load(Ordering::Relaxed)
+            + self.own_queued.load(Ordering::Relaxed)
     }
 
     /// Callbacks that wait in any queue, and errands that are under way; or those that were when the loop
@@ -419,8 +419,8 @@ impl Shared {
             }
             (sent, self.timers.end_undriven())
         });
-        let beside: usize = inboxes.into_iter().map(Inbox::beside).sum();
-        let dropped = self.aside.load(Ordering::Relaxed) + beside + sent.len();
+        let held: usize = inboxes.into_iter().map(Inbox::held).sum();
+        let dropped = self.own_queued.load(Ordering::Relaxed) + held + sent.len();
         self.stage(ShutdownStage::ClosePoller, || {
             self.close_table();
             self.sleep.close_source();

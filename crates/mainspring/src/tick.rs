@@ -176,7 +176,7 @@ impl<O: Observe> Tick<'_, O> {
             self.take(Queue::Immediates, || {
                 let (task, is_referenced) = local.immediates.pop_before(end)?;
                 if is_referenced {
-                    local.sub_aside();
+                    local.sub_own_queued();
                 }
                 // SAFETY: the landing gives the task away.
                 Some(unsafe { TakenTask::new(local.landing.put(task)) })
@@ -195,7 +195,7 @@ impl<O: Observe> Tick<'_, O> {
             left = left.checked_sub(1)?;
             self.take(Queue::Closes, || {
                 let task = local.closes.pop_in_place()?;
-                local.sub_aside();
+                local.sub_own_queued();
                 // SAFETY: the queue has given the task away.
                 Some(unsafe { TakenTask::new(task) })
             })

@@ -137,7 +137,7 @@ impl Local {
         let header = unsafe { task.header() };
         if !header.has(QUEUED | DONE) && self.accepts() {
             self.futures.push(task, header);
-            self.add_aside(1);
+            self.add_own_queued(1);
         }
     }
 
@@ -145,7 +145,7 @@ impl Local {
     pub(crate) fn defer_future(&self, waker: Waker) -> u64 {
         if self.accepts() {
             self.futures.deferred.borrow_mut().push(waker);
-            self.add_aside(1);
+            self.add_own_queued(1);
         }
         self.futures.round.get()
     }
@@ -169,12 +169,12 @@ impl Local {
         if count == 1 {
             // As usual. It is taken out where it is, which costs half as much.
             let waker = self.futures.deferred.borrow_mut().pop();
-            self.sub_aside();
+            self.sub_own_queued();
             return waker.into_iter().for_each(wake_isolated);
         }
         let mut deferred = self.futures.deferred.take();
         for waker in deferred.drain(..) {
-            self.sub_aside();
+            self.sub_own_queued();
             wake_isolated(waker);
         }
         // The memory is used again, unless something was deferred meanwhile.
@@ -188,7 +188,7 @@ impl Local {
     pub(crate) fn next_future(&self) -> Option<Woken> {
         loop {
             let task = self.futures.pop()?;
-            self.sub_aside();
+            self.sub_own_queued();
             // SAFETY: as in `push`.
             if !unsafe { task.header() }.has(DONE) {
                 return Some(Woken(task));

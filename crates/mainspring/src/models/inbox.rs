@@ -90,7 +90,7 @@ fn transfer(shift: u32, counts: &'static [usize]) {
         producer.join().unwrap();
     }
     assert!(!inbox.is_ready());
-    assert_eq!((inbox.len(), inbox.beside()), (0, 0));
+    assert_eq!((inbox.len(), inbox.held()), (0, 0));
 }
 
 // spec: MT-4, MT-5, IN-8, F-23

@@ -96,10 +96,10 @@ impl Ledger {
         let now = chunks.note();
         self.compare(queue, before, now, is_before)?;
         if let Some(inbox) = chunks.inbox
-            && inbox.beside() != now.own.len() + now.taken.len()
+            && inbox.held() != now.own.len() + now.taken.len()
         {
-            let (beside, own) = (inbox.beside(), now.own.len() + now.taken.len());
-            return Err(format!("queue `{queue}` counts {beside} entries and holds {own}"));
+            let (held, own) = (inbox.held(), now.own.len() + now.taken.len());
+            return Err(format!("queue `{queue}` counts {held} entries and holds {own}"));
         }
         let is_own_clean = is_clean(chunks.own, given_away(&now.own, &before, is_before));
         let is_taken_clean = chunks

@@ -115,7 +115,7 @@ impl Local {
         if strikes(Defect::EnqueueTwice) {
             // SAFETY: the profile refuses to run the second one, and leaks it.
             unsafe { own.repeat_last() };
-            self.shared.external.add_beside(1);
+            self.shared.external.add_held(1);
             ledger.count_twice(queue);
         }
     }

@@ -86,7 +86,7 @@ impl Remote {
     /// Whether the loop has commands to take in. For the loop's thread.
     #[inline]
     pub(crate) fn has_commands(&self) -> bool {
-        self.inbox.is_ready() || self.inbox.beside() != 0
+        self.inbox.is_ready() || self.inbox.held() != 0
     }
 
     /// Takes a free slot.

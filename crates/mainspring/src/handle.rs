@@ -6,13 +6,11 @@ use std::time::Instant;
 
 use crate::clock::instant;
 use crate::error::SubmitError;
-use crate::inbox::Inbox;
 use crate::local::Local;
 use crate::place::{Origin, Place};
 use crate::shared::Shared;
 use crate::sync::Ordering;
-use crate::task::SendTask;
-use crate::{Cx, Deadline, Error, FastPathMode, LoopState, Shutdown};
+use crate::{Cx, Deadline, Error, FastPathMode, LoopState, Queue, Shutdown};
 
 /// Talks to a loop from any thread.
 ///
@@ -68,8 +66,7 @@ impl Handle {
         F: FnOnce(&Cx) + Send + 'static,
     {
         let place = Place::caller();
-        let sent =
-            self.send(task, &self.0.external, place, |local, task| local.submit(task, place));
+        let sent = self.send(task, Queue::External, place, |local, task| local.submit(task, place));
         self.0.report_failure("submit", sent)
     }
 
@@ -94,7 +91,7 @@ impl Handle {
     {
         let place = Place::caller();
         let sent = self
-            .send(task, &self.0.internal, place, |local, task| local.submit_internal(task, place));
+            .send(task, Queue::Internal, place, |local, task| local.submit_internal(task, place));
         self.0.report_failure("submit_internal", sent)
     }
 
@@ -117,7 +114,7 @@ impl Handle {
         F: FnOnce(&Cx) + Send + 'static,
     {
         let place = Place::caller();
-        let sent = self.send(microtask, &self.0.microtasks, place, |local, task| {
+        let sent = self.send(microtask, Queue::Microtasks, place, |local, task| {
             local.queue_microtask(task, place)
         });
         self.0.report_failure("queue_microtask", sent)
@@ -129,7 +126,7 @@ impl Handle {
         F: FnOnce(&Cx) + Send + 'static,
     {
         let place = Place::UNKNOWN;
-        self.send(task, &self.0.internal, place, |local, task| local.submit_internal(task, place))
+        self.send(task, Queue::Internal, place, |local, task| local.submit_internal(task, place))
     }
 
     /// Queues a microtask of the library's own.
@@ -138,7 +135,7 @@ impl Handle {
         F: FnOnce(&Cx) + Send + 'static,
     {
         let place = Place::UNKNOWN;
-        self.send(task, &self.0.microtasks, place, |local, task| local.queue_microtask(task, place))
+        self.send(task, Queue::Microtasks, place, |local, task| local.queue_microtask(task, place))
     }
 
     /// Through the loop's own queue on the loop's own thread, through the inbox elsewhere.
@@ -146,18 +143,18 @@ impl Handle {
     fn send<F>(
         &self,
         task: F,
-        inbox: &Inbox<SendTask>,
+        queue: Queue,
         place: Place,
-        queue: impl FnOnce(&Local, F) -> Result<(), SubmitError<F>>,
+        own: impl FnOnce(&Local, F) -> Result<(), SubmitError<F>>,
     ) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
         // SAFETY: queueing moves the task, and runs no code of the user.
         if let Some(local) = unsafe { self.0.owner.local() } {
-            return queue(local, task);
+            return own(local, task);
         }
-        self.0.send(inbox, task, place)
+        self.0.send(queue, task, place)
     }
 
     /// Shuts the loop down, and waits until it has terminated or `deadline` has passed.

@@ -169,24 +169,38 @@ impl Shared {
         }
     }
 
-    /// Sends a task through an inbox, and wakes the loop. For other threads.
+    /// The entrance of a queue for other threads.
+    ///
+    /// Always inline, so that it is no choice where the queue is known.
+    #[inline(always)]
+    fn inbox(&self, queue: Queue) -> &Inbox<SendTask> {
+        match queue {
+            Queue::External => &self.external,
+            Queue::Internal => &self.internal,
+            Queue::Microtasks => &self.microtasks,
+            _ => unreachable!("only the loop's own thread puts something there"),
+        }
+    }
+
+    /// The entrances for other threads.
+    fn inboxes(&self) -> [&Inbox<SendTask>; 3] {
+        [&self.external, &self.internal, &self.microtasks]
+    }
+
+    /// Sends a task through the inbox of a queue, and wakes the loop. For other threads.
     #[inline]
-    pub(crate) fn send<F>(
-        &self,
-        inbox: &Inbox<SendTask>,
-        task: F,
-        place: Place,
-    ) -> Result<(), SubmitError<F>>
+    pub(crate) fn send<F>(&self, queue: Queue, task: F, place: Place) -> Result<(), SubmitError<F>>
     where
         F: FnOnce(&Cx) + Send + 'static,
     {
+        let inbox = self.inbox(queue);
         let note = |task, stamp| noted(task, place, stamp);
         match inbox.push(task, SendTask::new, || self.stamp_of_next(inbox), note) {
             Ok(()) => {
                 self.wake_for_entry();
                 Ok(())
             }
-            Err((refused, task)) => self.send_otherwise(inbox, refused, task, place),
+            Err((refused, task)) => self.send_otherwise(queue, refused, task, place),
         }
     }
 
@@ -203,7 +217,7 @@ impl Shared {
     #[cold]
     fn send_otherwise<F>(
         &self,
-        inbox: &Inbox<SendTask>,
+        queue: Queue,
         refused: Refused,
         task: F,
         place: Place,
@@ -213,7 +227,7 @@ impl Shared {
     {
         let (refusal, task) = match (&self.safety, refused) {
             (Some(safety), Refused::Guarded) => {
-                let queue = self.queue_of(inbox);
+                let inbox = self.inbox(queue);
                 match safety.send(inbox, queue, task, self.notes_of_next(inbox, place)) {
                     Ok(()) => {
                         self.wake_for_entry();
@@ -229,16 +243,6 @@ impl Shared {
             return Err(SubmitError::new(Refusal::Overloaded, task));
         }
         Err(SubmitError::new(Refusal::Terminated, task))
-    }
-
-    fn queue_of(&self, inbox: &Inbox<SendTask>) -> Queue {
-        if std::ptr::eq(inbox, &self.external) {
-            Queue::External
-        } else if std::ptr::eq(inbox, &self.internal) {
-            Queue::Internal
-        } else {
-            Queue::Microtasks
-        }
     }
 
     /// What is noted about the next entry of an inbox of the maximum-safety profile.
@@ -313,7 +317,7 @@ impl Shared {
     /// Has something noted about one of so many entries, a power of two.
     #[cfg(feature = "metrics")]
     pub(crate) fn note_one_of(&self, entries: u32) {
-        for inbox in [&self.external, &self.internal, &self.microtasks] {
+        for inbox in self.inboxes() {
             inbox.note_one_of(entries);
         }
     }
@@ -321,7 +325,7 @@ impl Shared {
     /// How often other threads have handed something over.
     #[cfg(feature = "metrics")]
     pub(crate) fn handed_over(&self) -> u64 {
-        let lanes = [&self.external, &self.internal, &self.microtasks].map(Inbox::pushed);
+        let lanes = self.inboxes().map(Inbox::pushed);
         let all = lanes.into_iter().chain([self.timers.inbox.pushed()]);
         all.map(|pushed| pushed as u64).sum()
     }
@@ -401,7 +405,7 @@ impl Shared {
     /// The end of a loop that was never driven, by whoever began it. Tasks that its own thread queued
     /// may not be `Send`; that thread drops them, here they are only counted.
     pub(crate) fn finish_undriven(&self) -> Outcome {
-        let inboxes = [&self.external, &self.internal, &self.microtasks];
+        let inboxes = self.inboxes();
         self.stage(ShutdownStage::Terminate, || {
             self.sleep.state.finish();
             inboxes.into_iter().for_each(Inbox::close);

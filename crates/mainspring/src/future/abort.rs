@@ -7,10 +7,10 @@ use std::task::{Context, Poll};
 
 use super::cell::{ABORTED, DONE, RUNNING, Reference, TaskPtr};
 use super::join::{JoinError, JoinHandle};
-use crate::Cx;
 use crate::current::Entered;
 use crate::place::Place;
 use crate::sync::Ordering;
+use crate::{Cx, Queue};
 
 /// Drops a future, unless it is done. One that is being polled is dropped when it returns.
 ///
@@ -81,7 +81,7 @@ impl AbortHandle {
             // SAFETY: this is the loop's thread, and the reference is there.
             unsafe { abort(cx, reference.task()) };
         };
-        let _ = shared.send(&shared.internal, task, Place::UNKNOWN);
+        let _ = shared.send(Queue::Internal, task, Place::UNKNOWN);
     }
 }
 

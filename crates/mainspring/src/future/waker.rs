@@ -15,9 +15,9 @@ use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use super::cell::{DONE, Header, Reference, TaskPtr};
-use crate::Cx;
 use crate::place::Place;
 use crate::sync::Ordering;
+use crate::{Cx, Queue};
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop);
 
@@ -90,5 +90,5 @@ fn send(task: TaskPtr, header: &Header) {
             cx.0.wake_future(sent.task());
         }
     };
-    let _ = header.shared.send(&header.shared.internal, task, Place::UNKNOWN);
+    let _ = header.shared.send(Queue::Internal, task, Place::UNKNOWN);
 }

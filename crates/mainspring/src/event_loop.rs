@@ -431,7 +431,7 @@ impl EventLoop {
     /// Drops what this thread had queued on a loop that another thread terminates undriven.
     fn bury(&self) {
         // The other thread is about to say that it is done with the queues.
-        self.cx.0.shared.wait(None);
+        self.cx.0.shared.end.wait(None);
         self.cx.0.drop_queued();
     }
 }

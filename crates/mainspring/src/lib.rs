@@ -112,6 +112,7 @@ mod cx;
 mod deadline;
 #[cfg(test)]
 mod defect;
+mod end;
 mod error;
 mod event;
 mod event_loop;

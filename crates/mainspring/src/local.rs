@@ -450,7 +450,7 @@ impl Local {
 
     #[cold]
     fn may_drain_on(&self) -> bool {
-        self.draining.get() && !self.shared.sleep.state.is_forced() && !self.shared.is_late()
+        self.draining.get() && !self.shared.sleep.state.is_forced() && !self.shared.end.is_late()
     }
 
     /// Whether a checkpoint would find something to run.

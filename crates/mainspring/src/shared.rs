@@ -1,13 +1,12 @@
 //! What a loop shares with its handles.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::builder::Config;
-use crate::chunk::ChunkQueue;
 use crate::clock::{self, Clock};
+use crate::end::End;
 use crate::error::{Refusal, SubmitError};
-use crate::fault::drop_isolated;
 use crate::inbox::{Inbox, Refused};
 use crate::io::Io;
 #[cfg(feature = "metrics")]
@@ -18,11 +17,8 @@ use crate::promise::{Newcomers, Readers};
 use crate::roll::Roll;
 use crate::safety::{Notes, Safety};
 use crate::sleep::Sleep;
-use crate::state::{Ending, LoopState, Via};
-use crate::sync::{
-    AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Condvar, Mutex, Ordering, lock, wait,
-    wait_timeout,
-};
+use crate::state::{LoopState, Via};
+use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use crate::sys;
 use crate::task::{SendTask, SendTimerTask};
 use crate::timer::Remote;
@@ -34,15 +30,6 @@ use crate::{Cx, FastPathMode, Phase, Profile, Queue, ShutdownStage};
 const EXTERNAL_SHIFT: u32 = if cfg!(loom) { 1 } else { 11 };
 const INTERNAL_SHIFT: u32 = if cfg!(loom) { 1 } else { 10 };
 const MICROTASK_SHIFT: u32 = if cfg!(loom) { 1 } else { 12 };
-
-/// How the end of a loop went.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outcome {
-    /// Callbacks that were dropped instead of being run.
-    pub(crate) dropped: usize,
-    /// When the last callback had been run.
-    pub(crate) at: Instant,
-}
 
 /// When an entry was queued, if that was noted.
 #[cfg(feature = "metrics")]
@@ -93,12 +80,7 @@ pub(crate) struct Shared {
     /// Somebody asked for a tick.
     woken: AtomicBool,
     fast_path: AtomicU8,
-    /// When to stop running what is queued, in real time. The greatest number for never.
-    deadline: AtomicI64,
-    /// What was left when the loop began to drop it. The greatest number before that.
-    forsaken: AtomicUsize,
-    outcome: Mutex<Option<Outcome>>,
-    ended: Condvar,
+    pub(crate) end: End,
     /// Of the maximum-safety profile.
     pub(crate) safety: Option<Arc<Safety>>,
     /// What other threads see of a loop that is observed.
@@ -134,10 +116,7 @@ impl Shared {
             errands: Roll::default(),
             woken: AtomicBool::new(false),
             fast_path: AtomicU8::new(config.fast_path as u8),
-            deadline: AtomicI64::new(i64::MAX),
-            forsaken: AtomicUsize::new(usize::MAX),
-            outcome: Mutex::new(None),
-            ended: Condvar::new(),
+            end: End::new(),
             safety,
             #[cfg(feature = "metrics")]
             shown: config.is_observed().then(|| Arc::new(Shown::new(config))),
@@ -183,7 +162,7 @@ impl Shared {
     }
 
     /// The entrances for other threads.
-    fn inboxes(&self) -> [&Inbox<SendTask>; 3] {
+    pub(crate) fn inboxes(&self) -> [&Inbox<SendTask>; 3] {
         [&self.external, &self.internal, &self.microtasks]
     }
 
@@ -373,105 +352,6 @@ impl Shared {
             + self.own_queued.load(Ordering::Relaxed)
     }
 
-    /// Callbacks that wait in any queue, and errands that are under way; or those that were when the loop
-    /// began to drop them.
-    pub(crate) fn left(&self) -> usize {
-        let now = self.pending() + self.workers.busy();
-        // In this order: if nothing was dropped until here, the number is the one before.
-        match self.forsaken.load(Ordering::Acquire) {
-            usize::MAX => now,
-            forsaken => forsaken,
-        }
-    }
-
-    /// The loop begins to drop what is left.
-    pub(crate) fn forsake(&self) {
-        // Release: the partner is the Acquire in `left`. Who sees less than there was sees this.
-        self.forsaken.store(self.left(), Ordering::Release);
-    }
-
-    /// Begins termination: external tasks and timers are refused from now on.
-    pub(crate) fn begin_termination(&self, force: bool) -> Ending {
-        // Closed first, so that whoever sees the new state is refused.
-        self.stage(ShutdownStage::StopAccepting, || {
-            self.external.close();
-            self.timers.inbox.close();
-        });
-        let began = self.sleep.terminate(force);
-        self.workers.stir();
-        began
-    }
-
-    /// The end of a loop that was never driven, by whoever began it. Tasks that its own thread queued
-    /// may not be `Send`; that thread drops them, here they are only counted.
-    pub(crate) fn finish_undriven(&self) -> Outcome {
-        let inboxes = self.inboxes();
-        self.stage(ShutdownStage::Terminate, || {
-            self.sleep.state.finish();
-            inboxes.into_iter().for_each(Inbox::close);
-        });
-        let (sent, timers) = self.stage(ShutdownStage::Release, || {
-            if let Some(safety) = &self.safety {
-                safety.release();
-            }
-            let sent = ChunkQueue::new();
-            for inbox in inboxes {
-                // SAFETY: the loop's thread is no consumer of a loop that it has not driven and that
-                // terminates: driving it needs the state Awake or Running. Only one caller can have begun
-                // the termination.
-                unsafe { inbox.empty(|task| sent.push(task)) };
-            }
-            (sent, self.timers.end_undriven())
-        });
-        let held: usize = inboxes.into_iter().map(Inbox::held).sum();
-        let dropped = self.own_queued.load(Ordering::Relaxed) + held + sent.len();
-        self.stage(ShutdownStage::ClosePoller, || {
-            self.close_table();
-            self.sleep.close_source();
-        });
-        let outcome = Outcome { dropped, at: clock::now() };
-        self.stage(ShutdownStage::Complete, || self.complete(outcome));
-        if let Some(safety) = &self.safety {
-            safety.forget_observers();
-        }
-        // Last, because a destructor may wait for the end of the loop.
-        while let Some(task) = sent.pop() {
-            drop_isolated(task);
-        }
-        timers.into_iter().for_each(drop_isolated);
-        self.workers.end(false);
-        self.newcomers.end();
-        outcome
-    }
-
-    /// The last step of termination.
-    pub(crate) fn complete(&self, outcome: Outcome) {
-        *lock(&self.outcome) = Some(outcome);
-        self.ended.notify_all();
-    }
-
-    /// Whether the last step of termination was made.
-    pub(crate) fn has_completed(&self) -> bool {
-        lock(&self.outcome).is_some()
-    }
-
-    /// Makes the deadline of the end earlier.
-    pub(crate) fn hurry(&self, deadline: Option<Instant>) {
-        if let Some(deadline) = deadline {
-            let left = deadline.saturating_duration_since(clock::now()).as_nanos();
-            let deadline = sys::now().saturating_add(i64::try_from(left).unwrap_or(i64::MAX));
-            self.deadline.fetch_min(deadline, Ordering::Relaxed);
-            self.workers.stir();
-        }
-    }
-
-    /// How long it is until the deadline of the end. None if there is none.
-    pub(crate) fn time_left(&self) -> Option<Duration> {
-        let deadline = self.deadline.load(Ordering::Relaxed);
-        let left = u64::try_from(deadline.saturating_sub(sys::now())).unwrap_or(0);
-        (deadline != i64::MAX).then(|| Duration::from_nanos(left))
-    }
-
     /// The time by which the limit of a turn is measured: that of a virtual clock that advances by itself,
     /// otherwise the real one.
     pub(crate) fn limit_clock(&self) -> i64 {
@@ -492,29 +372,5 @@ impl Shared {
     /// Whether a turn that has this limit may not wait any longer.
     pub(crate) fn is_reached(&self, limit: i64) -> bool {
         limit == sys::AT_ONCE || limit <= self.limit_clock()
-    }
-
-    /// Whether the deadline of the end has passed.
-    pub(crate) fn is_late(&self) -> bool {
-        let deadline = self.deadline.load(Ordering::Relaxed);
-        deadline != i64::MAX && deadline <= sys::now()
-    }
-
-    /// Waits for the end, until `deadline`.
-    pub(crate) fn wait(&self, deadline: Option<Instant>) -> Option<Outcome> {
-        let mut outcome = lock(&self.outcome);
-        while outcome.is_none() {
-            outcome = match deadline {
-                None => wait(&self.ended, outcome),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(clock::now());
-                    if left.is_zero() {
-                        break;
-                    }
-                    wait_timeout(&self.ended, outcome, left)
-                }
-            };
-        }
-        *outcome
     }
 }

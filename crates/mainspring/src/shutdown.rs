@@ -17,15 +17,19 @@
 
 use std::sync::Arc;
 
+use crate::chunk::ChunkQueue;
 use crate::clock;
+use crate::end::Outcome;
+use crate::fault::drop_isolated;
+use crate::inbox::Inbox;
 use crate::observe::Observe;
 use crate::observed::observed;
 use crate::phase::Phase;
 use crate::probe::Point;
 use crate::promise::is_on_errand;
-use crate::shared::{Outcome, Shared};
-use crate::state::LoopState;
-use crate::sync::yield_now;
+use crate::shared::Shared;
+use crate::state::{Ending, LoopState};
+use crate::sync::{Ordering, yield_now};
 use crate::tick::Tick;
 use crate::{Cx, Deadline, Error, Queue, ShutdownStage};
 
@@ -57,7 +61,7 @@ pub enum Shutdown {
 
 /// See [`Handle::shutdown`](crate::Handle::shutdown).
 pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutdown, Error> {
-    shared.hurry(deadline.0);
+    shared.set_deadline(deadline);
     let late = deadline.has_passed();
     let pending = if late { shared.left() } else { 0 };
     let began = begin(shared, late);
@@ -69,7 +73,7 @@ pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutd
     if shared.owner.is_current() || is_on_errand(shared) {
         return if first { Ok(Shutdown::Begun) } else { Err(Error::Terminated) };
     }
-    let outcome = shared.wait(deadline.0);
+    let outcome = shared.end.wait(deadline.0);
     if !first {
         if outcome.is_none() {
             shared.begin_termination(true);
@@ -92,7 +96,7 @@ pub(crate) fn shutdown(shared: &Arc<Shared>, deadline: Deadline) -> Result<Shutd
 /// Begins a shutdown like [`shutdown`] does, and leaves it to the loop to keep to the deadline.
 #[cfg(all(unix, feature = "signals", not(loom)))]
 pub(crate) fn shutdown_without_waiting(shared: &Arc<Shared>, deadline: Deadline) {
-    shared.hurry(deadline.0);
+    shared.set_deadline(deadline);
     begin(shared, deadline.has_passed());
 }
 
@@ -122,6 +126,76 @@ fn begin(shared: &Arc<Shared>, force: bool) -> Began {
     Began { from, ended }
 }
 
+impl Shared {
+    /// Makes the deadline of the end earlier.
+    fn set_deadline(&self, deadline: Deadline) {
+        if let Some(deadline) = deadline.0 {
+            self.end.set_deadline(deadline);
+            self.workers.stir();
+        }
+    }
+
+    /// Callbacks that wait in any queue, and errands that are under way; or those that were when the loop
+    /// began to drop them.
+    fn left(&self) -> usize {
+        self.end.left(self.pending() + self.workers.busy())
+    }
+
+    /// Begins termination: external tasks and timers are refused from now on.
+    pub(crate) fn begin_termination(&self, force: bool) -> Ending {
+        // Closed first, so that whoever sees the new state is refused.
+        self.stage(ShutdownStage::StopAccepting, || {
+            self.external.close();
+            self.timers.inbox.close();
+        });
+        let began = self.sleep.terminate(force);
+        self.workers.stir();
+        began
+    }
+
+    /// The end of a loop that was never driven, by whoever began it. Tasks that its own thread queued
+    /// may not be `Send`; that thread drops them, here they are only counted.
+    fn finish_undriven(&self) -> Outcome {
+        let inboxes = self.inboxes();
+        self.stage(ShutdownStage::Terminate, || {
+            self.sleep.state.finish();
+            inboxes.into_iter().for_each(Inbox::close);
+        });
+        let (sent, timers) = self.stage(ShutdownStage::Release, || {
+            if let Some(safety) = &self.safety {
+                safety.release();
+            }
+            let sent = ChunkQueue::new();
+            for inbox in inboxes {
+                // SAFETY: the loop's thread is no consumer of a loop that it has not driven and that
+                // terminates: driving it needs the state Awake or Running. Only one caller can have begun
+                // the termination.
+                unsafe { inbox.empty(|task| sent.push(task)) };
+            }
+            (sent, self.timers.end_undriven())
+        });
+        let held: usize = inboxes.into_iter().map(Inbox::held).sum();
+        let dropped = self.own_queued.load(Ordering::Relaxed) + held + sent.len();
+        self.stage(ShutdownStage::ClosePoller, || {
+            self.close_table();
+            self.sleep.close_source();
+        });
+        let outcome = Outcome { dropped, at: clock::now() };
+        self.stage(ShutdownStage::Complete, || self.end.complete(outcome));
+        if let Some(safety) = &self.safety {
+            safety.forget_observers();
+        }
+        // Last, because a destructor may wait for the end of the loop.
+        while let Some(task) = sent.pop() {
+            drop_isolated(task);
+        }
+        timers.into_iter().for_each(drop_isolated);
+        self.workers.end(false);
+        self.newcomers.end();
+        outcome
+    }
+}
+
 impl Cx {
     /// Steps 2 to 7, by the loop's thread. If a callback's panic leaves this, it can be called again.
     pub(crate) fn finish(&self) {
@@ -143,7 +217,7 @@ impl Cx {
         let outcome = shared.stage(ShutdownStage::Release, || {
             let at = clock::now();
             let busy = shared.workers.busy();
-            shared.forsake();
+            shared.end.note_left(shared.left());
             let dropped = busy + local.drop_queued();
             if let Some(safety) = &shared.safety {
                 safety.released();
@@ -151,7 +225,7 @@ impl Cx {
             Outcome { dropped, at }
         });
         shared.stage(ShutdownStage::ClosePoller, || shared.sleep.close_source());
-        shared.stage(ShutdownStage::Complete, || shared.complete(outcome));
+        shared.stage(ShutdownStage::Complete, || shared.end.complete(outcome));
         if let Some(safety) = &shared.safety {
             safety.forget_observers();
         }
@@ -173,7 +247,7 @@ impl Cx {
         observed!(self, |observe| {
             observe.waits(local);
             observe.blocks(local);
-            shared.workers.wait(is_over, || shared.time_left());
+            shared.workers.wait(is_over, || shared.end.time_left());
             observe.goes_on(local);
         });
     }

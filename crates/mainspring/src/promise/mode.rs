@@ -165,7 +165,7 @@ impl Mode for Shareable {
     fn alone(home: &Handle) -> Option<Reading<'_>> {
         // The loop's thread may be the last one to run handlers. It is here only when that is over; others
         // cannot know that before the loop has completed its end.
-        (home.0.owner.is_current() || home.0.has_completed()).then(|| home.0.readers.lock())
+        (home.0.owner.is_current() || home.0.end.has_completed()).then(|| home.0.readers.lock())
     }
 
     fn register(node: &Ref<Self>) -> bool {

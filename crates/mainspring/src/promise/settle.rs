@@ -111,7 +111,7 @@ impl<P, M: Mode> Parent<P, M> {
 impl<T: Clone> Base<T, super::mode::Shareable> {
     /// The outcome, if it has settled and the loop has come to its end, so that nobody waits for anything.
     pub(super) fn final_outcome(&self) -> Option<Result<T, Rejection>> {
-        let is_final = self.0.state().is_settled() && self.home().0.has_completed();
+        let is_final = self.0.state().is_settled() && self.home().0.end.has_completed();
         is_final.then(|| Parent(self.0.clone(), PhantomData).late_outcome())
     }
 }

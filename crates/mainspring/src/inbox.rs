@@ -37,7 +37,7 @@
 use std::ptr::NonNull;
 
 use crate::chunk::{ChunkQueue, Cursors};
-use crate::landing::Landing;
+use crate::handover::Handover;
 pub(crate) use crate::ring::Refused;
 use crate::ring::Ring;
 use crate::sync::{AtomicU32, AtomicUsize, Mutex, Ordering, lock, yield_now};
@@ -346,12 +346,12 @@ impl<T> Inbox<T> {
 /// The consumer's part: what it took over from the overflow, and a place for what it took from the ring.
 pub(crate) struct Outlet<T> {
     taken: ChunkQueue<T>,
-    landing: Landing<T>,
+    handover: Handover<T>,
 }
 
 impl<T> Outlet<T> {
     pub(crate) const fn new() -> Self {
-        Self { taken: ChunkQueue::new(), landing: Landing::new() }
+        Self { taken: ChunkQueue::new(), handover: Handover::new() }
     }
 
     /// What was taken over from the overflow.
@@ -374,7 +374,7 @@ impl<T> Outlet<T> {
         }
         // SAFETY: passed on to the caller.
         if let Some(value) = unsafe { inbox.ring.pop() } {
-            return Some(self.landing.put(value));
+            return Some(self.handover.put(value));
         }
         if inbox.detour.load(Ordering::Acquire) & OVERFLOWING == 0 {
             return None;
@@ -413,7 +413,7 @@ impl<T> Outlet<T> {
                     // so it makes room for that producer.
                     yield_now();
                 }
-                return value.map(|value| self.landing.put(value));
+                return value.map(|value| self.handover.put(value));
             }
             self.taken.swap(&overflow.queue);
             inbox.add_held(overflow.len);

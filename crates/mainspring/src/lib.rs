@@ -100,6 +100,7 @@
 #![cfg_attr(loom, allow(dead_code))]
 
 mod abort;
+mod alive_list;
 mod builder;
 mod calls;
 mod checkpoint;
@@ -126,6 +127,7 @@ mod group;
 #[cfg(all(target_os = "linux", not(loom)))]
 mod guest;
 mod handle;
+mod handover;
 mod hooks;
 #[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper;
@@ -134,7 +136,6 @@ mod inbox;
 mod interest;
 mod io;
 mod jobs;
-mod landing;
 mod lane;
 mod local;
 #[cfg(feature = "metrics")]
@@ -159,7 +160,7 @@ mod promise;
 #[cfg(all(test, not(loom)))]
 mod races;
 mod ring;
-mod roll;
+mod run_each;
 mod safety;
 mod shared;
 mod shutdown;
@@ -193,7 +194,6 @@ mod trace_ring;
 #[cfg(all(feature = "metrics", not(loom)))]
 mod tracer;
 mod virtual_clock;
-mod volley;
 mod why_alive;
 mod workers;
 

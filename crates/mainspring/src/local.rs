@@ -10,12 +10,12 @@ use crate::chunk::ChunkQueue;
 use crate::error::{Refusal, SubmitError};
 use crate::fault::drop_isolated;
 use crate::future::{Coop, Futures};
+use crate::handover::Handover;
 use crate::hooks::Hooks;
 use crate::immediate::{ImmediateId, Immediates};
 use crate::inbox::Inbox;
 use crate::io::Watchers;
 use crate::jobs::Jobs;
-use crate::landing::Landing;
 use crate::lane::Lane;
 #[cfg(feature = "metrics")]
 use crate::metrics::Observer;
@@ -68,9 +68,9 @@ pub(crate) struct Local {
     pub(crate) performance: Timeline,
     pub(crate) abort_listeners: AbortListeners,
     /// For immediates and close callbacks.
-    pub(crate) landing: Landing<Task>,
+    pub(crate) handover: Handover<Task>,
     /// For timers.
-    pub(crate) timer_landing: Landing<TimerTask>,
+    pub(crate) timer_handover: Handover<TimerTask>,
     /// What the loop is running now.
     pub(crate) phase: Cell<Phase>,
     /// Whether a call that drives the loop is on the stack, and something that is queued will be run.
@@ -126,8 +126,8 @@ impl Local {
             bridges: Bridges::default(),
             performance: Timeline::new(&shared.clock),
             abort_listeners: AbortListeners::default(),
-            landing: Landing::new(),
-            timer_landing: Landing::new(),
+            handover: Handover::new(),
+            timer_handover: Handover::new(),
             phase: Cell::new(Phase::External),
             driven: Cell::new(false),
             is_plain: Cell::new(false),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::alive_list::AliveList;
 use crate::builder::Config;
 use crate::clock::{self, Clock};
 use crate::end::End;
@@ -14,7 +15,6 @@ use crate::metrics::Shown;
 use crate::owner::Owner;
 use crate::place::Place;
 use crate::promise::{Newcomers, Readers};
-use crate::roll::Roll;
 use crate::safety::{Notes, Safety};
 use crate::sleep::Sleep;
 use crate::state::{LoopState, Via};
@@ -75,8 +75,8 @@ pub(crate) struct Shared {
     /// Guards and errands that keep `run_until_idle` from returning.
     pub(crate) holds: AtomicUsize,
     /// The guards and the errands, if the loop is observed.
-    pub(crate) guards: Roll,
-    pub(crate) errands: Roll,
+    pub(crate) guards: AliveList,
+    pub(crate) errands: AliveList,
     /// Somebody asked for a tick.
     woken: AtomicBool,
     fast_path: AtomicU8,
@@ -112,8 +112,8 @@ impl Shared {
             readers: Readers::new(),
             own_queued: AtomicUsize::new(0),
             holds: AtomicUsize::new(0),
-            guards: Roll::default(),
-            errands: Roll::default(),
+            guards: AliveList::default(),
+            errands: AliveList::default(),
             woken: AtomicBool::new(false),
             fast_path: AtomicU8::new(config.fast_path as u8),
             end: End::new(),

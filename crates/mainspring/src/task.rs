@@ -24,7 +24,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 
 use crate::Cx;
-use crate::landing::Landing;
+use crate::handover::Handover;
 use crate::place::Origin;
 
 /// Closures of up to this many words are queued without an allocation.
@@ -178,7 +178,7 @@ impl TakenTask {
     }
 
     /// Moves the task elsewhere, and leaves nothing in the place where it was.
-    pub(crate) fn land(self, landing: &Landing<Task>) -> Self {
+    pub(crate) fn hand_over(self, handover: &Handover<Task>) -> Self {
         // SAFETY: the constructor's condition, so it may be moved.
         let task = unsafe { self.0.read() };
         #[cfg(test)]
@@ -189,7 +189,7 @@ impl TakenTask {
             // SAFETY: a task was there.
             unsafe { Task::wipe(self.0) };
         }
-        Self(landing.put(task))
+        Self(handover.put(task))
     }
 }
 
@@ -300,9 +300,9 @@ mod tests {
     }
 
     fn run_task<const N: usize>(task: Task<N>, cx: &Cx) {
-        let landing = crate::landing::Landing::new();
-        // SAFETY: the landing gives the task away.
-        unsafe { TakenTask::new(landing.put(task)) }.run(cx);
+        let handover = crate::handover::Handover::new();
+        // SAFETY: the handover gives the task away.
+        unsafe { TakenTask::new(handover.put(task)) }.run(cx);
     }
 
     #[test]

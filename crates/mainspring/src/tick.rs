@@ -74,8 +74,8 @@ impl<O: Observe> Tick<'_, O> {
                 local.timers.pop_due(remote, now, |due| self.observe.timer_was_due(due))?;
             self.observe.note_timer(&mut task);
             has_run = true;
-            // SAFETY: the landing gives the task away.
-            Some(unsafe { TakenTask::new(local.timer_landing.put(task)) })
+            // SAFETY: the handover gives the task away.
+            Some(unsafe { TakenTask::new(local.timer_handover.put(task)) })
         });
         local.ran_timers.set(local.ran_timers.get() || has_run);
         has_run
@@ -178,8 +178,8 @@ impl<O: Observe> Tick<'_, O> {
                 if is_referenced {
                     local.sub_own_queued();
                 }
-                // SAFETY: the landing gives the task away.
-                Some(unsafe { TakenTask::new(local.landing.put(task)) })
+                // SAFETY: the handover gives the task away.
+                Some(unsafe { TakenTask::new(local.handover.put(task)) })
             })
         });
     }

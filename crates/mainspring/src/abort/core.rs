@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicU64 as Counter, Ordering as CounterOrdering};
 use std::sync::{Arc, Weak};
 
 use crate::fault::{discard, drop_isolated, log_isolated};
+use crate::run_each::RunEach;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering, lock};
-use crate::volley::Volley;
 use crate::{Handle, Rejection, TimerId};
 
 /// Numbers for signals, algorithms and listeners, in the order in which they were made.
@@ -209,11 +209,11 @@ impl Core {
             }
             marked.push(dependent);
         }
-        let mut volley = Volley::default();
+        let mut each = RunEach::default();
         for core in marked {
-            core.react(reason, &mut volley);
+            core.react(reason, &mut each);
         }
-        volley.finish();
+        each.finish();
     }
 
     /// Sets the reason, unless there is one.
@@ -233,7 +233,7 @@ impl Core {
     }
 
     /// Runs what waited. Each is taken out when its turn comes, so that those before can remove it.
-    fn react(&self, reason: &Rejection, volley: &mut Volley) {
+    fn react(&self, reason: &Rejection, each: &mut RunEach) {
         let next_algorithm = || lock(&self.body).waiting.algorithms.pop_first();
         while let Some((_, algorithm)) = next_algorithm() {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| algorithm(reason))) {
@@ -243,7 +243,7 @@ impl Core {
         }
         let next_listener = || lock(&self.body).waiting.listeners.pop_first();
         while let Some((key, handle)) = next_listener() {
-            super::listener::call(&handle, key, reason, volley);
+            super::listener::call(&handle, key, reason, each);
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use super::core::{Core, next_number};
 use crate::fault::drop_isolated;
-use crate::volley::Volley;
+use crate::run_each::RunEach;
 use crate::{Cx, Handle, Rejection};
 
 type Callback = Box<dyn FnOnce(&Cx, &Rejection)>;
@@ -99,10 +99,10 @@ pub(super) fn remove(signal: &Arc<Core>, listener: &AbortListener) -> bool {
 }
 
 /// Calls a listener: now, if its loop is on this thread; else that loop does.
-pub(super) fn call(handle: &Handle, key: u64, reason: &Rejection, volley: &mut Volley) {
+pub(super) fn call(handle: &Handle, key: u64, reason: &Rejection, each: &mut RunEach) {
     if let Some(cx) = handle.0.owner.cx() {
         if let Some(entry) = cx.0.abort_listeners.take(key) {
-            volley.run(&cx, || (entry.callback)(&cx, reason));
+            each.run(&cx, || (entry.callback)(&cx, reason));
         }
         return;
     }

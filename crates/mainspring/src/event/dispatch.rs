@@ -4,7 +4,7 @@ use std::{error, fmt, iter};
 
 use super::event::EventPhase;
 use crate::fault::drop_isolated;
-use crate::volley::Volley;
+use crate::run_each::RunEach;
 use crate::{Cx, Event, EventTarget};
 
 /// The event is being dispatched already.
@@ -61,24 +61,24 @@ impl EventTarget {
             return Err(DispatchError);
         }
         let parents: Vec<_> = iter::successors(self.parent(), |target| target.parent()).collect();
-        let mut volley = Volley::default();
+        let mut each = RunEach::default();
         for parent in parents.iter().rev() {
-            parent.visit(cx, event, EventPhase::Capturing, true, &mut volley);
+            parent.visit(cx, event, EventPhase::Capturing, true, &mut each);
         }
-        self.visit(cx, event, EventPhase::AtTarget, true, &mut volley);
-        self.visit(cx, event, EventPhase::AtTarget, false, &mut volley);
+        self.visit(cx, event, EventPhase::AtTarget, true, &mut each);
+        self.visit(cx, event, EventPhase::AtTarget, false, &mut each);
         if event.is_bubbling() {
             for parent in parents {
-                parent.visit(cx, event, EventPhase::Bubbling, false, &mut volley);
+                parent.visit(cx, event, EventPhase::Bubbling, false, &mut each);
             }
         }
         event.end();
-        volley.finish();
+        each.finish();
         Ok(!event.default_prevented())
     }
 
     /// Calls the listeners of this target that capture, or those that do not.
-    fn visit(&self, cx: &Cx, event: &Event, phase: EventPhase, capture: bool, volley: &mut Volley) {
+    fn visit(&self, cx: &Cx, event: &Event, phase: EventPhase, capture: bool, each: &mut RunEach) {
         if event.is_stopped() {
             return;
         }
@@ -92,7 +92,7 @@ impl EventTarget {
                 self.remove(event.type_(), entry);
             }
             event.set_in_passive(entry.options.passive);
-            volley.run(cx, || entry.listener.call(cx, event));
+            each.run(cx, || entry.listener.call(cx, event));
             event.set_in_passive(false);
             if event.is_stopped_at_once() {
                 break;

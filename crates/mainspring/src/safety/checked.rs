@@ -177,7 +177,7 @@ impl<'a> Observe for Checked<'a> {
             return None;
         };
         let id = ready.number();
-        let ready = ready.land(&local.landing);
+        let ready = ready.hand_over(&local.handover);
         let begun = ledger.begin(id).and_then(|()| ledger.check(local, queue, false));
         self.require(ledger, local, Some(id), begun);
         Some(ready)

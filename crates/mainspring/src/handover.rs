@@ -5,9 +5,9 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// Holds one value at a time, for one thread.
-pub(crate) struct Landing<T>(Cell<MaybeUninit<T>>);
+pub(crate) struct Handover<T>(Cell<MaybeUninit<T>>);
 
-impl<T> Landing<T> {
+impl<T> Handover<T> {
     pub(crate) const fn new() -> Self {
         Self(Cell::new(MaybeUninit::uninit()))
     }

@@ -10,11 +10,11 @@ use crate::fault::discard;
 /// or, if the policy lets it go on, when all have run. Of several, the first one goes on.
 #[derive(Default)]
 #[must_use = "a panic may wait for `finish`"]
-pub(crate) struct Volley {
+pub(crate) struct RunEach {
     first: Option<Box<dyn Any + Send>>,
 }
 
-impl Volley {
+impl RunEach {
     pub(crate) fn run(&mut self, cx: &Cx, callback: impl FnOnce()) {
         let Err(payload) = catch_unwind(AssertUnwindSafe(callback)) else { return };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| cx.uncaught(payload))) {

@@ -7,9 +7,9 @@ use crate::sync::{Mutex, lock};
 
 /// Where each comes from, by the number that it was given.
 #[derive(Debug, Default)]
-pub(crate) struct Roll(Mutex<Slab<Origin>>);
+pub(crate) struct AliveList(Mutex<Slab<Origin>>);
 
-impl Roll {
+impl AliveList {
     pub(crate) fn add(&self, origin: Origin) -> usize {
         lock(&self.0).insert(origin)
     }

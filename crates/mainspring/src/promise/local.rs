@@ -7,12 +7,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::combine;
-use super::mail::{self, Asker, Mail, Mailbox, Waiting};
 use super::mode::{Common, LoopBound};
 use super::node::{Base, Verdict};
 use super::react::{On, Pass};
 use super::settle::{Child, Settler};
 use super::vocabulary::vocabulary;
+use super::waiters::{self, Asker, Waiters, WaitersOf, Waiting};
 use super::{LocalRejection, Panicked, Promise, PromiseId, PromiseState, Rejection};
 use crate::Cx;
 
@@ -35,7 +35,7 @@ use crate::Cx;
 /// ```
 pub struct LocalPromise<T> {
     base: Base<T, LoopBound>,
-    mail: OnceCell<Waiting<T, LoopBound>>,
+    waiting: OnceCell<Waiting<T, LoopBound>>,
 }
 
 /// Settles a [`LocalPromise`]. The first call wins.

@@ -12,12 +12,12 @@
 //! | `word`       | the word that says how far it is                                        |
 //! | `reference`  | counting, attaching                                                     |
 //! | `settle`     | settling, following, reading the outcome                                |
-//! | `job`        | reactions in the queue, and their end without a loop                    |
+//! | `reaction`   | reactions in the queue, and their end without a loop                    |
 //! | `react`      | the reaction of a handler                                               |
 //! | `combine`    | `all`, `all_settled`, `any`, `race`                                     |
 //! | `promisify`  | promises for what blocks a thread                                       |
-//! | `errand`     | what a worker does for one                                              |
-//! | `mail`       | waiting by a task or a thread                                           |
+//! | `offload`    | what a worker does for one                                              |
+//! | `waiters`    | waiting by a task or a thread                                           |
 //! | `bridge`     | from promises of all threads to those of one                            |
 //! | `readers`    | reading values after the end                                            |
 //! | `registry`   | which promises are pending, for the end of the loop                     |
@@ -26,17 +26,16 @@
 
 mod bridge;
 mod combine;
-mod errand;
 mod id;
-mod job;
 mod local;
-mod mail;
 mod member;
 mod mode;
 mod node;
+mod offload;
 mod panicked;
 mod promisify;
 mod react;
+mod reaction;
 mod readers;
 mod reference;
 mod registry;
@@ -47,6 +46,7 @@ mod settle;
 mod shared;
 mod state;
 mod vocabulary;
+mod waiters;
 mod word;
 
 pub use combine::AggregateError;
@@ -59,7 +59,7 @@ pub use shared::{Promise, Resolver};
 pub use state::{PromiseState, WaitError};
 
 pub(crate) use bridge::Bridges;
-pub(crate) use errand::{Errand, is_on_errand};
+pub(crate) use offload::{Errand, is_on_errand};
 pub(crate) use readers::Readers;
 pub(crate) use registry::{Newcomers, Registry};
 pub(crate) use rejections::Rejections;

@@ -6,8 +6,8 @@ use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::job::{AnyJob, Job};
 use super::node::Header;
+use super::reaction::{AnyReaction, DueReaction};
 use super::readers::Reading;
 use super::reference::{Ref, Weak};
 use super::registry::Listed;
@@ -68,7 +68,7 @@ pub(crate) trait Mode: Sized + 'static {
     fn handled_late(node: &Ref<Self>);
 
     /// Names the kind in the types that hold both.
-    fn job(job: Job<Self>) -> AnyJob;
+    fn reaction(due: DueReaction<Self>) -> AnyReaction;
     fn list(weak: Weak<Self>) -> Listed;
     fn reference(node: Ref<Self>) -> Tracked;
 }
@@ -132,8 +132,8 @@ impl Mode for LoopBound {
         node.home().0.rejections.handled(&node.home().0, node.id());
     }
 
-    fn job(job: Job<Self>) -> AnyJob {
-        AnyJob::LoopBound(job)
+    fn reaction(due: DueReaction<Self>) -> AnyReaction {
+        AnyReaction::LoopBound(due)
     }
 
     fn list(weak: Weak<Self>) -> Listed {
@@ -218,8 +218,8 @@ impl Mode for Shareable {
         drop(node.home().send_internal(move |cx| cx.0.rejections.handled(&cx.0, id)));
     }
 
-    fn job(job: Job<Self>) -> AnyJob {
-        AnyJob::Shareable(job)
+    fn reaction(due: DueReaction<Self>) -> AnyReaction {
+        AnyReaction::Shareable(due)
     }
 
     fn list(weak: Weak<Self>) -> Listed {

@@ -41,8 +41,8 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::{NonNull, null_mut};
 
-use super::job::Job;
 use super::mode::{Carries, Count, Link, Mode};
+use super::reaction::DueReaction;
 use super::reference::Ref;
 use super::rejection::LocalRejection;
 use super::settle::{Child, Parent, Settler};
@@ -74,7 +74,7 @@ pub(crate) struct Header<M: Mode> {
 /// What depends on the types inside a node.
 pub(super) struct Acts<M: Mode> {
     /// Runs the reaction, or drops it if there is no context.
-    pub(super) react: unsafe fn(Job<M>, Option<&Cx>),
+    pub(super) react: unsafe fn(DueReaction<M>, Option<&Cx>),
     /// Why it was rejected.
     pub(super) reason: unsafe fn(&Ref<M>) -> LocalRejection,
     /// Rejects it, if it is pending, also if it follows another one.
@@ -210,10 +210,10 @@ impl<P, T: 'static, R: React<P, T, M>, M: Mode> Node<P, T, R, M> {
 
     /// # Safety
     ///
-    /// The child of the job is such a node, and its parent has a `P`.
-    unsafe fn react(job: Job<M>, cx: Option<&Cx>) {
-        let (parent, child) = job.into_parts();
-        // SAFETY: the caller says so, and the job was made of a list (invariant 4).
+    /// The child is such a node, and its parent has a `P`.
+    unsafe fn react(due: DueReaction<M>, cx: Option<&Cx>) {
+        let (parent, child) = due.into_parts();
+        // SAFETY: the caller says so, and it was made of a list (invariant 4).
         let reaction = unsafe { Self::take_reaction(&child) };
         let parent = Parent(parent, PhantomData);
         let child = Child(Base(child, PhantomData));

@@ -1,6 +1,6 @@
 //! Promises for what blocks a thread.
 
-use super::errand;
+use super::offload;
 use super::{Promise, Rejection};
 use crate::abort::AbortSignal;
 use crate::{Cx, Handle};
@@ -40,7 +40,7 @@ impl Handle {
         E: Into<Rejection>,
         F: FnOnce(&AbortSignal) -> Result<T, E> + Send + 'static,
     {
-        errand::promisify(self, signal, f)
+        offload::promisify(self, signal, f)
     }
 }
 
@@ -68,6 +68,6 @@ impl Cx {
         E: Into<Rejection>,
         F: FnOnce(&AbortSignal) -> Result<T, E> + Send + 'static,
     {
-        errand::promisify(&self.handle(), signal, f)
+        offload::promisify(&self.handle(), signal, f)
     }
 }

@@ -3,9 +3,9 @@
 use std::ptr::{NonNull, null_mut};
 
 use super::id::PromiseId;
-use super::job::Job;
 use super::mode::{Count, Link, Mode, Shareable};
 use super::node::Header;
+use super::reaction::DueReaction;
 use super::rejection::LocalRejection;
 use super::word::{CLAIMED, HANDLED, PENDING, REJECTED, State};
 use crate::local::Local;
@@ -106,7 +106,7 @@ impl<M: Mode> Ref<M> {
             local.rejections.track(local, M::reference(self.clone()));
         }
         // What is left may be the last reference. The loop is not used after that.
-        drop(self.queue_jobs(state, local));
+        drop(self.queue_reactions(state, local));
     }
 
     /// Empties the list. Returns the state with the list as it was.
@@ -123,7 +123,7 @@ impl<M: Mode> Ref<M> {
     /// Queues a microtask for each reaction of a list that was taken, in the order of attachment. Gives the
     /// reference back if there was none.
     #[inline]
-    pub(super) fn queue_jobs(self, state: State<M>, local: &Local) -> Option<Self> {
+    pub(super) fn queue_reactions(self, state: State<M>, local: &Local) -> Option<Self> {
         let Some(last) = NonNull::new(state.list()) else { return Some(self) };
         // SAFETY: the list was taken, and its nodes are alive (invariant 3).
         let before = unsafe { &(*last.as_ptr()).next }.with(|next| unsafe { *next });
@@ -131,17 +131,17 @@ impl<M: Mode> Ref<M> {
             self.queue_many(state, local);
             return None;
         }
-        // The list's reference becomes that of the job.
-        let job = Job::new(self, Self(last));
-        local.push_microtask(move |cx| job.run(cx));
+        // The list's reference becomes that of the reaction.
+        let due = DueReaction::new(self, Self(last));
+        local.push_microtask(move |cx| due.run(cx));
         None
     }
 
     #[inline(never)]
     fn queue_many(self, state: State<M>, local: &Local) {
         for child in Reactions::new(state) {
-            let job = Job::new(self.clone(), child);
-            local.push_microtask(move |cx| job.run(cx));
+            let due = DueReaction::new(self.clone(), child);
+            local.push_microtask(move |cx| due.run(cx));
         }
     }
 
@@ -150,7 +150,7 @@ impl<M: Mode> Ref<M> {
     pub(super) fn discard_reactions(self) {
         let state = self.take_reactions();
         for child in Reactions::new(state) {
-            drop(Job::new(self.clone(), child));
+            drop(DueReaction::new(self.clone(), child));
         }
     }
 
@@ -204,13 +204,13 @@ impl<M: Mode> Ref<M> {
     ///
     /// # Safety
     ///
-    /// The child of the job was taken from a list of its parent.
+    /// The child was taken from a list of its parent.
     #[inline]
-    pub(super) unsafe fn react(job: Job<M>, cx: Option<&Cx>) {
-        let react = job.child().header().acts.react;
+    pub(super) unsafe fn react(due: DueReaction<M>, cx: Option<&Cx>) {
+        let react = due.child().header().acts.react;
         // SAFETY: the functions are those of its type. A reaction is only attached to a promise of the
         // type that it is for.
-        unsafe { react(job, cx) }
+        unsafe { react(due, cx) }
     }
 }
 

@@ -8,12 +8,12 @@ use std::task::{Context, Poll};
 
 use super::bridge;
 use super::combine;
-use super::mail::{self, Asker, Mail, Mailbox, Waiting};
 use super::mode::{Common, Shareable};
 use super::node::{Base, Verdict};
 use super::react::{On, Pass};
 use super::settle::{Child, Settler};
 use super::vocabulary::vocabulary;
+use super::waiters::{self, Asker, Waiters, WaitersOf, Waiting};
 use super::{LocalPromise, Panicked, PromiseId, PromiseState, Rejection};
 use crate::{Cx, Handle};
 
@@ -60,7 +60,7 @@ use crate::{Cx, Handle};
 /// whoever [waits](Self::wait) is told. Neither is reported as unhandled.
 pub struct Promise<T> {
     base: Base<T, Shareable>,
-    mail: OnceLock<Waiting<T, Shareable>>,
+    waiting: OnceLock<Waiting<T, Shareable>>,
 }
 
 /// Settles a [`Promise`], from any thread. The first call wins.
@@ -96,7 +96,7 @@ mod blocking {
     use std::sync::mpsc::{Receiver, sync_channel};
     use std::task::{Poll, Wake, Waker};
 
-    use super::{Asker, Pass, Promise, Rejection, Shareable, mail};
+    use super::{Asker, Pass, Promise, Rejection, Shareable, waiters};
     use crate::promise::WaitError;
     // Loom's threads cannot park for a time.
     #[cfg(not(loom))]
@@ -163,12 +163,12 @@ mod blocking {
                 return Err(WaitError::OnLoopThread);
             }
             let deadline = timeout.into().0;
-            let mailbox = self.mailbox();
+            let waiters = self.waiters();
             let waker = Waker::from(Arc::new(Unpark(thread::current())));
             let result = loop {
-                mail::forget::<T, Shareable>(mailbox, &waker);
+                waiters::forget::<T, Shareable>(waiters, &waker);
                 if let Poll::Ready(outcome) =
-                    mail::ask::<T, Shareable>(mailbox, Asker::Thread(&waker))
+                    waiters::ask::<T, Shareable>(waiters, Asker::Thread(&waker))
                 {
                     break outcome.map_err(WaitError::Rejected);
                 }
@@ -182,7 +182,7 @@ mod blocking {
                 }
                 thread::park_timeout(left);
             };
-            mail::forget::<T, Shareable>(mailbox, &waker);
+            waiters::forget::<T, Shareable>(waiters, &waker);
             result
         }
     }

@@ -24,7 +24,7 @@ macro_rules! vocabulary {
         impl<T: $($bound)* 'static> $Promise<T> {
             #[inline]
             pub(super) fn new(base: Base<T, $Mode>) -> Self {
-                Self { base, mail: $Cell::new() }
+                Self { base, waiting: $Cell::new() }
             }
 
             /// A pending promise, and what settles it.
@@ -488,11 +488,12 @@ macro_rules! vocabulary {
             }
 
             /// Where this reference to the promise waits for the outcome.
-            fn mailbox(&self) -> &Mailbox<T, $Mode> {
-                let waiting = self.mail.get_or_init(|| Waiting(<Mailbox<T, $Mode>>::wrap(Mail::new())));
-                if mail::is_first::<T, $Mode>(&waiting.0) {
+            fn waiters(&self) -> &WaitersOf<T, $Mode> {
+                let waiting =
+                    self.waiting.get_or_init(|| Waiting(<WaitersOf<T, $Mode>>::wrap(Waiters::new())));
+                if waiters::is_first::<T, $Mode>(&waiting.0) {
                     let place = waiting.0.clone();
-                    let deliver = Pass(move |outcome| mail::put::<T, $Mode>(&place, outcome));
+                    let deliver = Pass(move |outcome| waiters::put::<T, $Mode>(&place, outcome));
                     drop(self.base.derive::<(), _>(deliver));
                 }
                 &waiting.0
@@ -501,7 +502,7 @@ macro_rules! vocabulary {
 
         impl<T> Clone for $Promise<T> {
             fn clone(&self) -> Self {
-                Self { base: self.base.clone(), mail: $Cell::new() }
+                Self { base: self.base.clone(), waiting: $Cell::new() }
             }
         }
 
@@ -519,7 +520,7 @@ macro_rules! vocabulary {
             type Output = Result<T, $Reason>;
 
             fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                mail::ask::<T, $Mode>(self.mailbox(), Asker::Task(cx.waker()))
+                waiters::ask::<T, $Mode>(self.waiters(), Asker::Task(cx.waker()))
             }
         }
 

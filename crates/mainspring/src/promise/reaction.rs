@@ -10,12 +10,12 @@ use crate::sync::thread_local;
 
 /// A reaction whose turn has come: the promise that has settled, and the one that waited for it. If it is
 /// dropped, the reaction is, and the promise that waited is rejected.
-pub(crate) struct Job<M: Mode> {
+pub(crate) struct DueReaction<M: Mode> {
     parent: ManuallyDrop<Ref<M>>,
     child: ManuallyDrop<Ref<M>>,
 }
 
-impl<M: Mode> Job<M> {
+impl<M: Mode> DueReaction<M> {
     /// The child was taken from a list of its parent.
     #[inline]
     pub(super) fn new(parent: Ref<M>, child: Ref<M>) -> Self {
@@ -41,28 +41,28 @@ impl<M: Mode> Job<M> {
     }
 }
 
-impl<M: Mode> Drop for Job<M> {
+impl<M: Mode> Drop for DueReaction<M> {
     #[cold]
     fn drop(&mut self) {
-        // SAFETY: they are taken once, and the job that is made of them is given away.
+        // SAFETY: they are taken once, and what is made of them is given away.
         let (parent, child) =
             unsafe { (ManuallyDrop::take(&mut self.parent), ManuallyDrop::take(&mut self.child)) };
-        discard(M::job(Self::new(parent, child)));
+        discard(M::reaction(Self::new(parent, child)));
     }
 }
 
-pub(crate) enum AnyJob {
-    LoopBound(Job<LoopBound>),
-    Shareable(Job<Shareable>),
+pub(crate) enum AnyReaction {
+    LoopBound(DueReaction<LoopBound>),
+    Shareable(DueReaction<Shareable>),
 }
 
-impl AnyJob {
+impl AnyReaction {
     fn discard(self) {
-        // SAFETY: `Job::new` is given what was taken from a list.
+        // SAFETY: `DueReaction::new` is given what was taken from a list.
         unsafe {
             match self {
-                Self::LoopBound(job) => Ref::react(job, None),
-                Self::Shareable(job) => Ref::react(job, None),
+                Self::LoopBound(due) => Ref::react(due, None),
+                Self::Shareable(due) => Ref::react(due, None),
             }
         }
     }
@@ -71,30 +71,32 @@ impl AnyJob {
 thread_local! {
     /// What is to be dropped once the present one is. Nothing if there is no present one.
     #[cfg_attr(not(loom), allow(clippy::missing_const_for_thread_local))]
-    static WAITING: std::cell::RefCell<Option<VecDeque<AnyJob>>> = std::cell::RefCell::new(None);
+    static WAITING: std::cell::RefCell<Option<VecDeque<AnyReaction>>> = std::cell::RefCell::new(None);
 }
 
 /// Drops a reaction. That rejects a promise, whose reactions are dropped then, and so on: one after the
 /// other, not one inside the other, because the chain may be long.
-fn discard(job: AnyJob) {
-    let mut job = Some(job);
-    let wait = |waiting: &std::cell::RefCell<Option<VecDeque<AnyJob>>>| {
+fn discard(due: AnyReaction) {
+    let mut due = Some(due);
+    let wait = |waiting: &std::cell::RefCell<Option<VecDeque<AnyReaction>>>| {
         let mut waiting = waiting.borrow_mut();
         match &mut *waiting {
-            Some(queue) => queue.extend(job.take()),
+            Some(queue) => queue.extend(due.take()),
             None => *waiting = Some(VecDeque::new()),
         }
     };
     let has_queue = WAITING.try_with(wait).is_ok();
-    let Some(job) = job else { return };
-    job.discard();
+    let Some(due) = due else { return };
+    due.discard();
     while has_queue && let Ok(Some(next)) = WAITING.try_with(next_waiting) {
         next.discard();
     }
 }
 
 /// The next one. If there is none, nobody is at it any more.
-fn next_waiting(waiting: &std::cell::RefCell<Option<VecDeque<AnyJob>>>) -> Option<AnyJob> {
+fn next_waiting(
+    waiting: &std::cell::RefCell<Option<VecDeque<AnyReaction>>>,
+) -> Option<AnyReaction> {
     let mut waiting = waiting.borrow_mut();
     let next = waiting.as_mut()?.pop_front();
     if next.is_none() {

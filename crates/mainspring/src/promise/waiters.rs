@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use super::mode::{Common, Mode};
 
 /// Where the outcome of a promise is put for somebody who waits for it, and who that is.
-pub(crate) struct Mail<T, R> {
+pub(crate) struct Waiters<T, R> {
     outcome: Option<Result<T, R>>,
     /// The task that polled last.
     task: Option<Waker>,
@@ -17,33 +17,33 @@ pub(crate) struct Mail<T, R> {
 }
 
 /// A place for a promise of kind `M`.
-pub(crate) type Mailbox<T, M> = <M as Mode>::Common<Mail<T, <M as Mode>::Rejection>>;
+pub(crate) type WaitersOf<T, M> = <M as Mode>::Common<Waiters<T, <M as Mode>::Rejection>>;
 
 /// The place where one reference to a promise waits. When that is dropped, no task waits any more.
-pub(crate) struct Waiting<T, M: Mode>(pub(super) Mailbox<T, M>);
+pub(crate) struct Waiting<T, M: Mode>(pub(super) WaitersOf<T, M>);
 
 impl<T, M: Mode> Drop for Waiting<T, M> {
     fn drop(&mut self) {
-        let _waker = self.0.with(|mail| mail.task.take());
+        let _waker = self.0.with(|inner| inner.task.take());
     }
 }
 
-impl<T, R> Mail<T, R> {
+impl<T, R> Waiters<T, R> {
     pub(super) fn new() -> Self {
         Self { outcome: None, task: None, threads: Vec::new(), is_ordered: false }
     }
 }
 
 /// Whether the outcome has to be ordered, by the one who asks first.
-pub(super) fn is_first<T, M: Mode>(mailbox: &Mailbox<T, M>) -> bool {
-    mailbox.with(|mail| !std::mem::replace(&mut mail.is_ordered, true))
+pub(super) fn is_first<T, M: Mode>(waiters: &WaitersOf<T, M>) -> bool {
+    waiters.with(|inner| !std::mem::replace(&mut inner.is_ordered, true))
 }
 
 /// Puts the outcome in, and wakes whoever waits.
-pub(super) fn put<T, M: Mode>(mailbox: &Mailbox<T, M>, outcome: Result<T, M::Rejection>) {
-    let (task, threads) = mailbox.with(|mail| {
-        mail.outcome = Some(outcome);
-        (mail.task.take(), std::mem::take(&mut mail.threads))
+pub(super) fn put<T, M: Mode>(waiters: &WaitersOf<T, M>, outcome: Result<T, M::Rejection>) {
+    let (task, threads) = waiters.with(|inner| {
+        inner.outcome = Some(outcome);
+        (inner.task.take(), std::mem::take(&mut inner.threads))
     });
     // Those of threads first: a task's is code of the user, and may panic.
     threads.into_iter().chain(task).for_each(Waker::wake);
@@ -60,34 +60,34 @@ pub(super) enum Asker<'a> {
 
 /// A copy of the outcome. If it is not there, whoever asks is woken once it is.
 pub(super) fn ask<T: Clone, M: Mode>(
-    mailbox: &Mailbox<T, M>,
+    waiters: &WaitersOf<T, M>,
     asker: Asker<'_>,
 ) -> Poll<Result<T, M::Rejection>> {
     let (Asker::Task(waker) | Asker::Thread(waker)) = asker;
     let waker = waker.clone();
     // A waker that is not needed any more is dropped outside.
-    let (outcome, _unneeded) = mailbox.with(|mail| match (mail.outcome.take(), asker) {
+    let (outcome, _unneeded) = waiters.with(|inner| match (inner.outcome.take(), asker) {
         (Some(outcome), _) => (Some(outcome), Some(waker)),
-        (None, Asker::Task(_)) => (None, mail.task.replace(waker)),
+        (None, Asker::Task(_)) => (None, inner.task.replace(waker)),
         (None, Asker::Thread(_)) => {
-            mail.threads.push(waker);
+            inner.threads.push(waker);
             (None, None)
         }
     });
     let Some(outcome) = outcome else { return Poll::Pending };
     // Not while it is locked: the copying is done by code of the user, which may panic.
     let copy = catch_unwind(AssertUnwindSafe(|| outcome.clone()));
-    put::<T, M>(mailbox, outcome);
+    put::<T, M>(waiters, outcome);
     Poll::Ready(copy.unwrap_or_else(|payload| resume_unwind(payload)))
 }
 
 /// The thread does not wait any more.
-pub(super) fn forget<T, M: Mode>(mailbox: &Mailbox<T, M>, waker: &Waker) {
-    let _forgotten = mailbox.with(|mail| {
-        let (mine, others) = std::mem::take(&mut mail.threads)
+pub(super) fn forget<T, M: Mode>(waiters: &WaitersOf<T, M>, waker: &Waker) {
+    let _forgotten = waiters.with(|inner| {
+        let (mine, others) = std::mem::take(&mut inner.threads)
             .into_iter()
             .partition::<Vec<_>, _>(|other| other.will_wake(waker));
-        mail.threads = others;
+        inner.threads = others;
         mine
     });
 }

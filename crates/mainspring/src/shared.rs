@@ -188,7 +188,7 @@ impl Shared {
     fn wake_for_entry(&self) {
         self.sleep.notify_of_entry();
         if self.sleep.state.is_ending() {
-            self.workers.stir();
+            self.workers.wake_waiter();
         }
     }
 

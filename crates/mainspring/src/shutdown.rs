@@ -131,7 +131,7 @@ impl Shared {
     fn set_deadline(&self, deadline: Deadline) {
         if let Some(deadline) = deadline.0 {
             self.end.set_deadline(deadline);
-            self.workers.stir();
+            self.workers.wake_waiter();
         }
     }
 
@@ -149,7 +149,7 @@ impl Shared {
             self.timers.inbox.close();
         });
         let began = self.sleep.terminate(force);
-        self.workers.stir();
+        self.workers.wake_waiter();
         began
     }
 

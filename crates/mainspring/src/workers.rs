@@ -66,7 +66,7 @@ impl Workers {
         // the loop may wait.
         fence(Ordering::SeqCst);
         if shared.sleep.state.is_ending() {
-            self.stir();
+            self.wake_waiter();
         }
     }
 
@@ -76,7 +76,7 @@ impl Workers {
     }
 
     /// Lets a loop that waits at its end look again, after something has changed.
-    pub(crate) fn stir(&self) {
+    pub(crate) fn wake_waiter(&self) {
         // Notifying costs a system call, also if nobody waits.
         if *lock(&self.waiting) {
             self.changed.notify_all();
@@ -95,7 +95,7 @@ impl Workers {
             return;
         }
         *guard = true;
-        // Asked under the lock: somebody who shortens the time stirs after that.
+        // Asked under the lock: somebody who shortens the time wakes this after that.
         let mut guard = match timeout() {
             // Time does not pass in a model.
             #[cfg(not(loom))]

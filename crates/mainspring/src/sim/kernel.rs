@@ -190,7 +190,7 @@ impl Kernel {
 
 impl Scheduler {
     /// Everybody who waits looks again.
-    fn stir(&self) {
+    fn wake_waiters(&self) {
         let waiters = std::mem::take(&mut self.kernel.borrow_mut().waiters);
         waiters.into_iter().for_each(|id| self.wake(id));
     }
@@ -218,7 +218,7 @@ impl Scheduler {
         if let Ok(object) = self.kernel.borrow_mut().object(fd) {
             object.edges += 1;
         }
-        self.stir();
+        self.wake_waiters();
         Err(Errno::AGAIN)
     }
 
@@ -265,7 +265,7 @@ pub(crate) fn write(scheduler: &Scheduler, fd: &OwnedFd, bytes: &[u8]) -> Result
     *count = count.saturating_add(1);
     object.edges += 1;
     drop(kernel);
-    scheduler.stir();
+    scheduler.wake_waiters();
     Ok(bytes.len())
 }
 
@@ -321,7 +321,7 @@ pub(crate) fn add(
     }
     entries.push(Entry { fd: fd.as_raw_fd(), serial, token, flags, seen: 0, is_armed: true });
     drop(kernel);
-    scheduler.stir();
+    scheduler.wake_waiters();
     Ok(())
 }
 
@@ -338,7 +338,7 @@ pub(crate) fn modify(
     let entry = &mut entries[position];
     *entry = Entry { token, flags, seen: 0, is_armed: true, ..*entry };
     drop(kernel);
-    scheduler.stir();
+    scheduler.wake_waiters();
     Ok(())
 }
 
@@ -412,7 +412,7 @@ pub(crate) fn connect(scheduler: &Scheduler, name: &str) -> Result<OwnedFd> {
     waiting.push_back(theirs);
     *edges += 1;
     drop(kernel);
-    scheduler.stir();
+    scheduler.wake_waiters();
     Ok(ours)
 }
 
@@ -464,7 +464,7 @@ pub(crate) fn receive(
     let (peer, serial) = (end.peer, end.peer_serial);
     kernel.edge(peer, serial);
     drop(kernel);
-    scheduler.stir();
+    scheduler.wake_waiters();
     Ok(count)
 }
 
@@ -488,7 +488,7 @@ pub(crate) fn send(scheduler: &Scheduler, fd: RawFd, bytes: &[u8], blocks: bool)
     peer_end.inbound.extend(&bytes[..count]);
     kernel.edge(peer, serial);
     drop(kernel);
-    scheduler.stir();
+    scheduler.wake_waiters();
     Ok(count)
 }
 
@@ -502,7 +502,7 @@ pub(crate) fn finish(scheduler: &Scheduler, fd: RawFd) -> Result<()> {
     }
     kernel.edge(peer, serial);
     drop(kernel);
-    scheduler.stir();
+    scheduler.wake_waiters();
     Ok(())
 }
 
@@ -531,7 +531,7 @@ pub(crate) fn close(scheduler: &Scheduler, fd: RawFd) {
     for orphan in orphans {
         close(scheduler, orphan.as_raw_fd());
     }
-    scheduler.stir();
+    scheduler.wake_waiters();
 }
 
 /// Makes a call that is interrupted again, and waits where it would block, if it is to.

@@ -203,7 +203,7 @@ impl Tracer {
 
     /// There is something to write: wakes the thread if it sleeps until it is woken.
     #[inline]
-    fn stir(&self) {
+    fn wake_if_asleep(&self) {
         // Partner of the one in `is_idle`: either that sees what there is, or this sees that the thread is asleep.
         fence(Ordering::SeqCst);
         if self.0.shared.is_asleep.load(Ordering::Relaxed) {

@@ -122,7 +122,7 @@ impl Recorder {
     pub(crate) fn tick(&self, number: u64, from: i64, to: i64) {
         self.bounds.pass(to);
         self.push(to, Record::Tick { number, from, to });
-        self.tracer.stir();
+        self.tracer.wake_if_asleep();
     }
 
     /// A phase is over.
@@ -172,7 +172,7 @@ impl Recorder {
         self.bounds.pass(to);
         let (thread, woken_at) = woken.map_or((0, 0), |woken| (woken.thread, woken.at));
         self.push(to, Record::Sleep { thread, from, to, woken_at });
-        self.tracer.stir();
+        self.tracer.wake_if_asleep();
     }
 
     /// Something has happened that takes no time.

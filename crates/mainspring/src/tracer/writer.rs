@@ -83,7 +83,7 @@ impl Writer {
     /// Says that the thread sleeps from now on, and tells whether it may.
     fn is_idle(&self) -> bool {
         self.shared.is_asleep.store(true, Ordering::Relaxed);
-        // Partner of the one in `stir`.
+        // Partner of the one in `wake_if_asleep`.
         fence(Ordering::SeqCst);
         self.sources.iter().all(|source| source.records.is_empty())
             && lock(&self.shared.sources).is_empty()

@@ -104,8 +104,6 @@ mod alive_list;
 mod builder;
 mod calls;
 mod checkpoint;
-#[cfg(all(target_os = "linux", not(loom)))]
-mod child;
 mod chunk;
 mod clock;
 mod current;
@@ -165,10 +163,6 @@ mod safety;
 mod shared;
 mod shutdown;
 #[cfg(all(unix, feature = "signals", not(loom)))]
-mod signal_source;
-#[cfg(all(unix, feature = "signals", not(loom)))]
-mod signal_stream;
-#[cfg(all(unix, feature = "signals", not(loom)))]
 mod signals;
 #[cfg(all(feature = "sim", target_os = "linux", not(any(loom, mainspring_portable))))]
 pub mod sim;
@@ -199,8 +193,6 @@ mod workers;
 
 pub use abort::{AbortController, AbortError, AbortListener, AbortSignal, Aborted, TimeoutError};
 pub use builder::{Builder, FastPathMode};
-#[cfg(all(target_os = "linux", not(loom)))]
-pub use child::ChildExit;
 pub use current::current;
 pub use cx::Cx;
 pub use deadline::Deadline;
@@ -230,6 +222,8 @@ pub use performance::{
     PerformanceEntry, PerformanceError, PerformanceObserver, PerformanceObserverEntryList,
 };
 pub use phase::{Phase, Queue};
+#[cfg(all(target_os = "linux", not(loom)))]
+pub use process::exit::ChildExit;
 pub use promise::{
     AggregateError, LocalPromise, LocalRejection, LocalResolver, Panicked, Promise, PromiseId,
     PromiseState, Rejection, Resolver, UnhandledRejection, WaitError,
@@ -237,11 +231,7 @@ pub use promise::{
 pub use safety::{Audit, Fault, FaultKind, Profile, ShutdownStage, StageEvent, Transition, audit};
 pub use shutdown::Shutdown;
 #[cfg(all(unix, feature = "signals", not(loom)))]
-pub use signal_source::Signals;
-#[cfg(all(unix, feature = "signals", not(loom)))]
-pub use signal_stream::AsyncSignals;
-#[cfg(all(unix, feature = "signals", not(loom)))]
-pub use signals::SignalGuard;
+pub use signals::{AsyncSignals, SignalGuard, Signals};
 #[cfg(feature = "metrics")]
 pub use stall::Stall;
 pub use state::LoopState;

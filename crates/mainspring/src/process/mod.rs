@@ -31,6 +31,7 @@
 //! loop has ended before, the next call of [`spawn`], or the next `Child` that is dropped, on any thread, does.
 
 mod child;
+pub(crate) mod exit;
 mod orphan;
 
 use std::io;

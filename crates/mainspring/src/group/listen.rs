@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use super::LoopGroup;
-use crate::net::{ListenOptions, TcpListener, TcpStream};
+use crate::net::{ListenOptions, TcpListener, TcpStream, first_that_works};
 use crate::place::Place;
 use crate::{AbortSignal, Cx, Error};
 
@@ -54,21 +54,8 @@ impl LoopGroup {
         Fut: Future<Output = ()> + 'static,
     {
         let options = ListenOptions::new().reuse_port(true).backlog(BACKLOG);
-        let mut result = Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "there is no address here; give at least one",
-        ));
-        let mut first = None;
-        for address in address.to_socket_addrs()? {
-            match options.listen(address) {
-                Ok(listener) => {
-                    first = Some(listener);
-                    break;
-                }
-                Err(error) => result = Err(error),
-            }
-        }
-        let Some(first) = first else { return result };
+        let addresses = address.to_socket_addrs()?;
+        let first = first_that_works(addresses, |address| options.listen(address))?;
         let address = first.local_addr()?;
         let mut listeners = vec![first];
         while listeners.len() < self.members.len() {

@@ -61,22 +61,41 @@ pub async fn lookup_host(cx: &Cx, host: impl ToAddrs) -> io::Result<Vec<SocketAd
         Host::Named(name, port) => look_up(cx, name, port).await?,
     };
     if found.is_empty() {
-        return Err(invalid("there is no address here; give at least one"));
+        return Err(no_address());
     }
     Ok(found)
 }
 
+/// What comes of the first address with which `f` succeeds. If it does with none, the error is that of the last one.
+pub(crate) fn first_that_works<T>(
+    addresses: impl IntoIterator<Item = SocketAddr>,
+    mut f: impl FnMut(SocketAddr) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut result = Err(no_address());
+    for address in addresses {
+        result = f(address);
+        if result.is_ok() {
+            break;
+        }
+    }
+    result
+}
+
+fn no_address() -> io::Error {
+    invalid("there is no address here; give at least one")
+}
+
 async fn look_up(cx: &Cx, name: String, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let unwanted = AbortOnDrop(AbortController::new());
+    let unwanted = AbortLookup(AbortController::new());
     let ask = move |_: &_| (name.as_str(), port).to_socket_addrs().map(Vec::from_iter);
     let answer = cx.promisify(&unwanted.0.signal(), ask);
     answer.await.map_err(to_io_error)
 }
 
-/// Ends what was begun with its signal.
-struct AbortOnDrop(AbortController);
+/// Ends the lookup that was begun with its signal.
+struct AbortLookup(AbortController);
 
-impl Drop for AbortOnDrop {
+impl Drop for AbortLookup {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -30,6 +30,8 @@
 mod accept;
 mod addr;
 #[cfg(unix)]
+mod backoff;
+#[cfg(unix)]
 pub mod pipe;
 #[cfg(unix)]
 mod sigpipe;
@@ -51,6 +53,7 @@ mod unix_listener;
 #[cfg(unix)]
 mod unix_stream;
 
+pub(crate) use self::addr::first_that_works;
 pub use self::addr::{ToAddrs, lookup_host};
 pub use self::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, WriteHalf};
 pub use self::stream::Stream;

@@ -1,10 +1,19 @@
 //! Making sockets that do not block, that child processes do not inherit, and that raise no signal.
 
 use std::io;
+use std::net::SocketAddr;
 
 use rustix::net::{AddressFamily, SocketType};
 
 use crate::sys::OwnedFd;
+
+/// The family of sockets that are to have such an address, or to be connected to it.
+pub(super) fn family(address: SocketAddr) -> AddressFamily {
+    match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    }
+}
 
 #[cfg(target_os = "linux")]
 pub(super) fn new(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {

@@ -5,12 +5,12 @@ use std::io;
 use std::net::{self, SocketAddr};
 use std::task::{Context, Poll, ready};
 
+use rustix::net::SocketType;
 #[cfg(unix)]
 use rustix::net::sockopt;
-use rustix::net::{AddressFamily, SocketType};
 
 use super::accept::Patience;
-use super::addr::{ToAddrs, lookup_host};
+use super::addr::{ToAddrs, first_that_works, lookup_host};
 use super::socket;
 use super::tcp_stream::{Accepted, TcpStream};
 use crate::io::AsyncFd;
@@ -67,11 +67,7 @@ impl ListenOptions {
     }
 
     pub(crate) fn listen(&self, address: SocketAddr) -> io::Result<net::TcpListener> {
-        let family = match address {
-            SocketAddr::V4(_) => AddressFamily::INET,
-            SocketAddr::V6(_) => AddressFamily::INET6,
-        };
-        let socket = socket::new(family, SocketType::STREAM)?;
+        let socket = socket::new(socket::family(address), SocketType::STREAM)?;
         // What is left of old connections is no reason to refuse a new listener. On Windows it is none anyway, and the
         // option would take the port from others.
         #[cfg(unix)]
@@ -172,14 +168,9 @@ impl TcpListener {
         address: impl ToAddrs,
         options: &ListenOptions,
     ) -> io::Result<Self> {
-        let mut last = None;
-        for address in lookup_host(cx, address).await? {
-            match options.listen(address) {
-                Ok(listener) => return Self::new(AsyncFd::new_nonblocking(cx, listener)),
-                Err(error) => last = Some(error),
-            }
-        }
-        Err(last.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into()))
+        let addresses = lookup_host(cx, address).await?;
+        let listener = first_that_works(addresses, |address| options.listen(address))?;
+        Self::new(AsyncFd::new_nonblocking(cx, listener))
     }
 
     /// Makes a listener of the standard library one of the loop, and non-blocking.

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{self, SocketAddr};
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketType, sockopt};
+use rustix::net::{SocketType, sockopt};
 
 use super::addr::{ToAddrs, lookup_host};
 use super::socket;
@@ -73,11 +73,7 @@ impl TcpStream {
     }
 
     async fn connect_one(cx: &Cx, address: SocketAddr) -> io::Result<Self> {
-        let family = match address {
-            SocketAddr::V4(_) => AddressFamily::INET,
-            SocketAddr::V6(_) => AddressFamily::INET6,
-        };
-        let socket = socket::new(family, SocketType::STREAM)?;
+        let socket = socket::new(socket::family(address), SocketType::STREAM)?;
         let is_connected = match rustix::net::connect(&socket, &address) {
             Ok(()) => true,
             Err(error) if is_under_way(error) => false,

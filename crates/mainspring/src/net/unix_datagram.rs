@@ -3,20 +3,14 @@
 use std::fmt;
 use std::io;
 use std::net::Shutdown;
-use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
-use std::time::Duration;
 
+use super::backoff::Backoff;
 use super::unix_addr::explain;
 use crate::io::{AsyncFd, Direction};
 use crate::{Cx, Error};
-
-/// The pauses before it is tried again to send to a receiver whose queue is full. Unless this socket is
-/// connected to it, the system says nothing about that queue: neither when there is room, if it is full of what
-/// others have sent, nor that there is none, so that this socket looks ready all the time.
-const PAUSES: Range<Duration> = Duration::from_millis(1)..Duration::from_millis(50);
 
 /// A Unix socket for datagrams.
 ///
@@ -268,7 +262,7 @@ impl UnixDatagram {
     /// # Ok(()) }
     /// ```
     pub async fn send_to_addr(&self, datagram: &[u8], to: &SocketAddr) -> io::Result<usize> {
-        let mut pause = PAUSES.start;
+        let mut backoff = Backoff::new();
         loop {
             let attempt = self.0.write_with(|socket| match socket.send_to_addr(datagram, to) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -277,8 +271,10 @@ impl UnixDatagram {
             if let Some(sent) = attempt.await? {
                 return Ok(sent);
             }
-            self.0.cx().sleep(pause).await;
-            pause = PAUSES.end.min(pause * 2);
+            // The receiver's queue is full. Unless this socket is connected to it, the system says nothing about
+            // that queue: neither when there is room, if it is full of what others have sent, nor that there is
+            // none, so that this socket looks ready all the time.
+            backoff.pause(self.0.cx()).await;
         }
     }
 

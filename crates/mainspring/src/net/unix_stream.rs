@@ -1,24 +1,19 @@
 //! Streams between the processes of a machine.
 
 use std::io;
-use std::ops::Range;
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType};
 
+use super::backoff::Backoff;
 use super::socket;
 use super::stream::sealed::Sealed;
 use super::stream::stream_methods;
 use super::unix_addr;
 use crate::io::AsyncFd;
 use crate::{Cx, Error};
-
-/// The pauses before it is tried again to connect to who has no room for one more. The system does not tell when
-/// there is some.
-const PAUSES: Range<Duration> = Duration::from_millis(1)..Duration::from_millis(50);
 
 /// A Unix stream.
 ///
@@ -83,13 +78,11 @@ impl UnixStream {
     pub async fn connect_addr(cx: &Cx, address: &SocketAddr) -> io::Result<Self> {
         let socket = socket::new(AddressFamily::UNIX, SocketType::STREAM)?;
         let address = unix_addr::convert(address)?;
-        let mut pause = PAUSES.start;
+        let mut backoff = Backoff::new();
         let connected = loop {
             match rustix::net::connect(&socket, &address) {
-                Err(Errno::AGAIN) => {
-                    cx.sleep(pause).await;
-                    pause = PAUSES.end.min(pause * 2);
-                }
+                // There is no room for one more. The system does not tell when there is some.
+                Err(Errno::AGAIN) => backoff.pause(cx).await,
                 Err(Errno::INTR) => {}
                 result => break result,
             }

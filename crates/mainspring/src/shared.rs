@@ -92,7 +92,7 @@ impl Shared {
     pub(crate) fn new(config: &Config) -> Self {
         let id = LOOPS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let is_guarded = config.profile == Profile::MaximumSafety;
-        let safety = is_guarded.then(|| Safety::new(id, config.observers.clone()));
+        let safety = is_guarded.then(|| Safety::new(id, config.safety_hooks.clone()));
         let inbox = |limit, shift| {
             let inbox = Inbox::new(limit, shift, config.is_observed());
             if is_guarded { inbox.guarded() } else { inbox }

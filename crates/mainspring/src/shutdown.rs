@@ -183,7 +183,7 @@ impl Shared {
         let outcome = Outcome { dropped, at: clock::now() };
         self.stage(ShutdownStage::Complete, || self.end.complete(outcome));
         if let Some(safety) = &self.safety {
-            safety.forget_observers();
+            safety.forget_hooks();
         }
         // Last, because a destructor may wait for the end of the loop.
         while let Some(task) = sent.pop() {
@@ -227,7 +227,7 @@ impl Cx {
         shared.stage(ShutdownStage::ClosePoller, || shared.sleep.close_source());
         shared.stage(ShutdownStage::Complete, || shared.end.complete(outcome));
         if let Some(safety) = &shared.safety {
-            safety.forget_observers();
+            safety.forget_hooks();
         }
     }
 

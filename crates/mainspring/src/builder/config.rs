@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::Tracer;
 use crate::VirtualClock;
 use crate::fault::PanicPolicy;
-use crate::safety::{Observers, Profile};
+use crate::safety::{Profile, SafetyHooks};
 
 /// How the loop blocks when it has nothing to do.
 ///
@@ -62,7 +62,7 @@ pub(crate) struct Config {
     pub(crate) clock: Option<VirtualClock>,
     pub(crate) profile: Profile,
     /// Who is told of what the profile sees.
-    pub(crate) observers: Observers,
+    pub(crate) safety_hooks: SafetyHooks,
     /// Whether the loop is measured.
     #[cfg(feature = "metrics")]
     pub(crate) metrics: bool,

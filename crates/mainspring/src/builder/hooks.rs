@@ -161,7 +161,7 @@ impl Builder {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn on_transition(mut self, hook: impl Fn(&Transition) + Send + Sync + 'static) -> Self {
-        self.config.observers.transition = Some(Arc::new(hook));
+        self.config.safety_hooks.transition = Some(Arc::new(hook));
         self
     }
 
@@ -178,7 +178,7 @@ impl Builder {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn on_shutdown_stage(mut self, hook: impl Fn(&StageEvent) + Send + Sync + 'static) -> Self {
-        self.config.observers.stage = Some(Arc::new(hook));
+        self.config.safety_hooks.stage = Some(Arc::new(hook));
         self
     }
 
@@ -195,7 +195,7 @@ impl Builder {
     /// # Ok::<(), mainspring::Error>(())
     /// ```
     pub fn on_fault(mut self, hook: impl Fn(&Fault) + Send + Sync + 'static) -> Self {
-        self.config.observers.fault = Some(Arc::new(hook));
+        self.config.safety_hooks.fault = Some(Arc::new(hook));
         self
     }
 

@@ -12,7 +12,7 @@ use crate::Tracer;
 use crate::clock::nanoseconds;
 use crate::fault::PanicPolicy;
 use crate::hooks::Hooks;
-use crate::safety::{Observers, Profile};
+use crate::safety::{Profile, SafetyHooks};
 use crate::{Error, EventLoop, VirtualClock};
 
 /// Sets the options of a loop before it is built.
@@ -60,7 +60,7 @@ impl Default for Builder {
                 panic_policy: PanicPolicy::Isolate,
                 clock: None,
                 profile: Profile::Performance,
-                observers: Observers::default(),
+                safety_hooks: SafetyHooks::default(),
                 #[cfg(feature = "metrics")]
                 metrics: false,
                 #[cfg(feature = "metrics")]
@@ -383,7 +383,7 @@ impl Builder {
             }
         }
         if config.profile != Profile::MaximumSafety
-            && let Some(option) = config.observers.needed_by()
+            && let Some(option) = config.safety_hooks.needed_by()
         {
             return Err(Error::InvalidOption {
                 option,

@@ -6,13 +6,13 @@
 //! | `mark`, `measure` | how it is asked for |
 //! | `error` | what is refused |
 //! | `timeline` | where it is kept |
-//! | `observe`, `observer` | who is told of it |
+//! | `observe_options`, `observer` | who is told of it |
 
 mod entry;
 mod error;
 mod mark;
 mod measure;
-mod observe;
+mod observe_options;
 mod observer;
 mod timeline;
 
@@ -24,7 +24,7 @@ pub use self::entry::{EntryType, PerformanceEntry};
 pub use self::error::PerformanceError;
 pub use self::mark::MarkOptions;
 pub use self::measure::{MeasureOptions, MeasurePoint};
-pub use self::observe::ObserveOptions;
+pub use self::observe_options::ObserveOptions;
 pub use self::observer::{PerformanceObserver, PerformanceObserverEntryList};
 pub(crate) use self::timeline::Timeline;
 

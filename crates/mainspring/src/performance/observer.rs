@@ -10,7 +10,7 @@ use crate::immediate::ImmediateId;
 use crate::local::Local;
 use crate::performance::entry::{EntryType, PerformanceEntry, select};
 use crate::performance::error::PerformanceError;
-use crate::performance::observe::{Form, ObserveOptions, Types};
+use crate::performance::observe_options::{Form, ObserveOptions, Types};
 use crate::place::Place;
 
 type Callback = dyn FnMut(&Cx, &PerformanceObserverEntryList, &PerformanceObserver);

@@ -93,13 +93,13 @@ impl fmt::Display for Profile {
 
 /// Who is told of what the profile sees.
 #[derive(Clone, Default)]
-pub(crate) struct Observers {
+pub(crate) struct SafetyHooks {
     pub(crate) transition: Option<Hook<Transition>>,
     pub(crate) stage: Option<Hook<StageEvent>>,
     pub(crate) fault: Option<Hook<Fault>>,
 }
 
-impl Observers {
+impl SafetyHooks {
     /// The option that needs the profile, if one is set.
     pub(crate) fn needed_by(&self) -> Option<&'static str> {
         let options = [
@@ -111,9 +111,9 @@ impl Observers {
     }
 }
 
-impl fmt::Debug for Observers {
+impl fmt::Debug for SafetyHooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Observers")
+        f.write_str("SafetyHooks")
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Safety {
     /// The one mutex.
     ledger: Mutex<Ledger>,
     /// Until the end of the loop: they may hold a handle.
-    observers: Mutex<Observers>,
+    hooks: Mutex<SafetyHooks>,
     transitions: Teller<LoopState, Transition>,
     stages: Teller<Stages, StageEvent>,
     /// The phase that the loop is in.
@@ -139,13 +139,13 @@ pub(crate) struct Safety {
 
 impl Safety {
     /// For a loop of the current thread.
-    pub(crate) fn new(loop_id: u64, observers: Observers) -> Arc<Self> {
+    pub(crate) fn new(loop_id: u64, hooks: SafetyHooks) -> Arc<Self> {
         panics::keep_backtraces();
         let safety = Arc::new(Self {
             loop_id,
             thread: std::thread::current().name().map(str::to_owned),
             ledger: Mutex::new(Ledger::default()),
-            observers: Mutex::new(observers),
+            hooks: Mutex::new(hooks),
             transitions: Teller::new(LoopState::Awake),
             stages: Teller::new(Stages::default()),
             phase: AtomicU8::new(u8::MAX),
@@ -192,7 +192,7 @@ impl Safety {
             cause,
             backtrace: Some(Backtrace::force_capture()),
         };
-        tell(self.observers().fault.as_ref(), &fault);
+        tell(self.hooks().fault.as_ref(), &fault);
         panic!("{fault}");
     }
 
@@ -203,14 +203,14 @@ impl Safety {
     }
 
     /// Who is told.
-    fn observers(&self) -> Observers {
-        lock(&self.observers).clone()
+    fn hooks(&self) -> SafetyHooks {
+        lock(&self.hooks).clone()
     }
 
     /// Nobody is told any more: the loop has ended.
-    pub(crate) fn forget_observers(&self) {
-        let observers = std::mem::take(&mut *lock(&self.observers));
-        drop_isolated(observers);
+    pub(crate) fn forget_hooks(&self) {
+        let hooks = std::mem::take(&mut *lock(&self.hooks));
+        drop_isolated(hooks);
     }
 
     /// The queues are emptied for good, or for as long as the loop is not driven.
@@ -241,7 +241,7 @@ impl Safety {
         cause: String,
         backtrace: Option<Backtrace>,
     ) -> Option<Backtrace> {
-        let hook = self.observers().fault;
+        let hook = self.hooks().fault;
         if hook.is_none() {
             return backtrace;
         }

@@ -207,6 +207,6 @@ impl Safety {
     }
 
     fn tell_stages(&self) {
-        self.stages.tell(self.observers().stage.as_ref());
+        self.stages.tell(self.hooks().stage.as_ref());
     }
 }

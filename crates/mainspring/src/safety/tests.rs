@@ -275,7 +275,7 @@ fn follow(from: LoopState) -> &'static [LoopState] {
 }
 
 fn word_at(state: LoopState) -> StateWord {
-    let word = StateWord::new(Some(Safety::new(0, super::Observers::default())));
+    let word = StateWord::new(Some(Safety::new(0, super::SafetyHooks::default())));
     word.set(state);
     word
 }

@@ -76,6 +76,6 @@ impl Safety {
 
     /// Tells of transitions that were not told yet.
     pub(super) fn tell_transitions(&self) {
-        self.transitions.tell(self.observers().transition.as_ref());
+        self.transitions.tell(self.hooks().transition.as_ref());
     }
 }

@@ -29,6 +29,7 @@
 //!    `mainspring-js`.
 //! 5. `docs/api`, by `tools/api`.
 
+mod arrivals;
 mod depth;
 mod figures;
 mod observer;

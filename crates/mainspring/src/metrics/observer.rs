@@ -8,9 +8,10 @@ use std::sync::Arc;
 #[cfg(not(loom))]
 use std::time::Instant;
 
+use super::arrivals::Arrivals;
 use super::figures::{Figures, WAIT};
 use super::report::Edition;
-use super::sampler::{BURST, MAX_STRIDE, PERIOD, SURPRISE, Sampler, stride};
+use super::sampler::{BURST, Sampler};
 use super::shown::{Activity, Shown};
 use super::snapshot::Metrics;
 #[cfg(feature = "spans")]
@@ -70,12 +71,7 @@ pub(crate) struct Observer {
     /// Whether somebody follows the callbacks.
     is_followed: bool,
     published: Cell<i64>,
-    /// When, and after how many entries, the rate of what other threads hand over was looked at.
-    arrivals: Cell<(i64, u64)>,
-    /// How many times were noted since.
-    stamps: Cell<u32>,
-    /// One of how many entries of other threads has its time noted.
-    arrival_stride: Cell<u32>,
+    arrivals: Arrivals,
     /// When the callback that runs was queued, if that was noted.
     stamp: Cell<Stamp>,
     /// When the clock was last looked at, and how many callbacks had been run.
@@ -118,9 +114,7 @@ impl Observer {
             checkpoint: Cell::new(None),
             is_followed: shown.is_followed(),
             published: Cell::new(now),
-            arrivals: Cell::new((now, 0)),
-            stamps: Cell::new(0),
-            arrival_stride: Cell::new(1),
+            arrivals: Arrivals::new(now),
             stamp: Cell::default(),
             mark: Cell::new((now, 0)),
             trace,
@@ -180,17 +174,11 @@ impl Observer {
         self.figures.borrow_mut().record(WAIT + queue as usize, stamp.before(now).cast_signed());
     }
 
-    /// Whether a time that was noted is taken in. If there are many at once, others are told to note fewer, and some are not.
+    /// Whether a time that was noted is taken in.
     fn takes_in(&self, local: &Local, latency: usize) -> bool {
-        if self.trace.is_on() || self.figures.borrow().latencies[latency].count() < BURST {
-            return true;
-        }
-        let taken = self.stamps.get() + 1;
-        self.stamps.set(taken);
-        if taken.is_multiple_of(SURPRISE) {
-            self.note_one_of(local, (2 * self.arrival_stride.get()).min(MAX_STRIDE as u32));
-        }
-        taken <= 4 * SURPRISE
+        self.trace.is_on()
+            || self.figures.borrow().latencies[latency].count() < BURST
+            || self.arrivals.takes_in(|stride| self.note_one_of(local, stride))
     }
 
     /// A function of the embedder is about to be called. Returns when that was.
@@ -332,12 +320,13 @@ impl Observer {
 
     /// Lets others see what is known, if it is a while since they could. A tick may take long.
     fn publish_now_and_then(&self, local: &Local, now: i64) {
-        if now - self.arrivals.get().0 >= PERIOD {
+        if self.arrivals.is_due(now) {
             let others = [&self.ticks, &self.checkpoints, &self.queued];
             for sampler in self.samplers.iter().chain(others) {
                 sampler.adapt(now);
             }
-            self.adapt_to_arrivals(local, now);
+            let handed_over = local.shared.handed_over();
+            self.arrivals.adapt(now, handed_over, |stride| self.note_one_of(local, stride));
         }
         if now - self.published.get() >= STALE {
             self.publish(local, Activity::Busy);
@@ -345,19 +334,8 @@ impl Observer {
         }
     }
 
-    /// Bounds the number of times that other threads note.
-    fn adapt_to_arrivals(&self, local: &Local, now: i64) {
-        let handed_over = local.shared.handed_over();
-        let (since, before) = self.arrivals.replace((now, handed_over));
-        self.stamps.set(0);
-        let arrived = handed_over.saturating_sub(before);
-        let stride = stride(self.arrival_stride.get(), arrived, now - since).next_power_of_two();
-        self.note_one_of(local, stride);
-    }
-
     /// Has other threads note the time of one in so many.
     fn note_one_of(&self, local: &Local, stride: u32) {
-        self.arrival_stride.set(stride);
         if !self.is_followed {
             local.shared.note_one_of(stride);
         } else if !self.trace.is_on() {

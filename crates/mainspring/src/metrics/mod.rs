@@ -8,6 +8,7 @@
 //! | `observer` | who is told of what a loop does; `observer::tick`: how the time of a tick is divided |
 //! | `figures` | what is counted and measured |
 //! | `depth`, `quantiles`, `window` | how many wait, how long things take, how many there are per second |
+//! | `arrivals` | how many entries of other threads have their time noted |
 //! | `sampler` | which callbacks are measured, if they are many |
 //! | `tracked` | callbacks that know where they come from |
 //! | `report`, `words` | the figures of a moment, and how they become words |

@@ -53,6 +53,7 @@ mod unix_listener;
 #[cfg(unix)]
 mod unix_stream;
 
+#[cfg(unix)]
 pub(crate) use self::addr::first_that_works;
 pub use self::addr::{ToAddrs, lookup_host};
 pub use self::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, WriteHalf};

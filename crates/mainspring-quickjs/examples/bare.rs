@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("bare needs a script: bare FILE [ARGUMENT ...]")?;
     memory::prepare();
-    let runtime = Runtime::new_with_alloc(Counted(MemoryLimit::new(None)))?;
+    let runtime = Runtime::new_with_alloc(Counted::new(MemoryLimit::new(None)))?;
     let context = Context::full(&runtime)?;
     context.with(|ctx| run(&ctx, file, arguments.collect()))?;
     while runtime.execute_pending_job().map_err(|error| error.to_string())? {}

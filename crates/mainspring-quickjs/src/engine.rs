@@ -76,6 +76,14 @@ pub(crate) struct QuickJs {
     runtime: Runtime,
 }
 
+impl Drop for QuickJs {
+    fn drop(&mut self) {
+        if let Some(memory) = &self.memory {
+            memory.begin_end();
+        }
+    }
+}
+
 impl QuickJs {
     /// Takes an engine over: rejections and, if the options limit it, the time are watched from now on.
     pub(crate) fn new(

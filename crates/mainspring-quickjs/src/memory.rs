@@ -1,4 +1,9 @@
-//! An allocator with a limit.
+//! An allocator with a limit, and with patience at the end.
+//!
+//! QuickJS frees the record of a module with its context, and the functions that wait for that module to be evaluated
+//! with its runtime, later. They count a reference less then, in memory that is free by that time, and perhaps somebody
+//! else's (bellard/quickjs#280; QuickJS-ng 0.16 has it). A module that awaits what never comes is enough for that. So what an
+//! engine frees while it is taken apart is kept until it is gone.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -47,12 +52,24 @@ pub(crate) struct MemoryLimit {
     limit: usize,
     used: Cell<usize>,
     is_hit: Cell<bool>,
+    /// Whether the engine is being taken apart.
+    is_ending: Cell<bool>,
 }
 
 impl MemoryLimit {
     pub(crate) fn new(limit: Option<usize>) -> Rc<Self> {
         let limit = limit.unwrap_or(usize::MAX);
-        Rc::new(Self { limit, used: Cell::new(0), is_hit: Cell::new(false) })
+        Rc::new(Self {
+            limit,
+            used: Cell::new(0),
+            is_hit: Cell::new(false),
+            is_ending: Cell::new(false),
+        })
+    }
+
+    /// From now on nothing is given back before the engine is gone.
+    pub(crate) fn begin_end(&self) {
+        self.is_ending.set(true);
     }
 
     /// Whether an allocation was refused since the last call.
@@ -82,14 +99,31 @@ impl MemoryLimit {
     }
 }
 
-/// Counts what the engine allocates.
-pub(crate) struct Counted(pub(crate) Rc<MemoryLimit>);
+/// Counts what the engine allocates. Dropped when the engine is gone.
+pub(crate) struct Counted {
+    memory: Rc<MemoryLimit>,
+    /// What the engine has freed while it was taken apart.
+    kept: Vec<*mut c_void>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        for pointer in self.kept.drain(..) {
+            // SAFETY: it comes from this allocator, the engine has freed it, and nobody uses it any more.
+            unsafe { free(pointer) };
+        }
+    }
+}
 
 impl Counted {
+    pub(crate) fn new(memory: Rc<MemoryLimit>) -> Self {
+        Self { memory, kept: Vec::new() }
+    }
+
     fn counted(&self, pointer: *mut c_void) -> *mut u8 {
         if !pointer.is_null() {
             // SAFETY: it was allocated just now, by the same allocator.
-            self.0.add(unsafe { usable_size(pointer) });
+            self.memory.add(unsafe { usable_size(pointer) });
         }
         pointer.cast()
     }
@@ -99,7 +133,7 @@ impl Counted {
 // beyond the limit is null.
 unsafe impl Allocator for Counted {
     fn alloc(&mut self, size: usize) -> *mut u8 {
-        if !self.0.may_add(size) {
+        if !self.memory.may_add(size) {
             return std::ptr::null_mut();
         }
         // SAFETY: any size will do.
@@ -109,25 +143,31 @@ unsafe impl Allocator for Counted {
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
         match count.checked_mul(size) {
             // SAFETY: any size will do.
-            Some(bytes) if self.0.may_add(bytes) => self.counted(unsafe { calloc(count, size) }),
+            Some(bytes) if self.memory.may_add(bytes) => {
+                self.counted(unsafe { calloc(count, size) })
+            }
             _ => std::ptr::null_mut(),
         }
     }
 
     unsafe fn dealloc(&mut self, pointer: *mut u8) {
-        if !pointer.is_null() {
-            // SAFETY: the caller's promise: it comes from this allocator.
-            unsafe {
-                self.0.sub(usable_size(pointer.cast()));
-                free(pointer.cast());
-            }
+        if pointer.is_null() {
+            return;
+        }
+        // SAFETY: the caller's promise: it comes from this allocator.
+        self.memory.sub(unsafe { usable_size(pointer.cast()) });
+        if self.memory.is_ending.get() {
+            self.kept.push(pointer.cast());
+        } else {
+            // SAFETY: likewise.
+            unsafe { free(pointer.cast()) };
         }
     }
 
     unsafe fn realloc(&mut self, pointer: *mut u8, size: usize) -> *mut u8 {
         // SAFETY: the caller's promise: it comes from this allocator, or is null.
         let before = if pointer.is_null() { 0 } else { unsafe { usable_size(pointer.cast()) } };
-        if size > before && !self.0.may_add(size - before) {
+        if size > before && !self.memory.may_add(size - before) {
             return std::ptr::null_mut();
         }
         // SAFETY: likewise.
@@ -135,12 +175,35 @@ unsafe impl Allocator for Counted {
         if moved.is_null() {
             return moved.cast();
         }
-        self.0.sub(before);
+        self.memory.sub(before);
         self.counted(moved)
     }
 
     unsafe fn usable_size(pointer: *mut u8) -> usize {
         // SAFETY: the caller's promise: it comes from this allocator, or is null.
         if pointer.is_null() { 0 } else { unsafe { usable_size(pointer.cast()) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // spec: JS-4
+    #[test]
+    fn what_an_engine_frees_while_it_is_taken_apart_stays_until_it_is_gone() {
+        let memory = MemoryLimit::new(None);
+        let mut allocator = Counted::new(Rc::clone(&memory));
+        let blocks = [allocator.alloc(320), allocator.alloc(320)];
+        // SAFETY: the blocks are as large as this, and from this allocator.
+        unsafe {
+            blocks[1].write_bytes(7, 320);
+            allocator.dealloc(blocks[0]);
+            assert!(allocator.kept.is_empty(), "it is in use");
+            memory.begin_end();
+            allocator.dealloc(blocks[1]);
+            assert_eq!((memory.used(), allocator.kept.len()), (0, 1));
+            assert!((0..320).all(|at| *blocks[1].add(at) == 7), "it is as it was");
+        }
     }
 }

@@ -145,7 +145,7 @@ impl Runtime {
         }
         memory::prepare();
         let memory = MemoryLimit::new(limits.memory);
-        let runtime = rquickjs::Runtime::new_with_alloc(Counted(Rc::clone(&memory)))?;
+        let runtime = rquickjs::Runtime::new_with_alloc(Counted::new(Rc::clone(&memory)))?;
         let stack = limits.stack.unwrap_or(STACK);
         runtime.set_max_stack_size(stack);
         let context = Context::full(&runtime)?;

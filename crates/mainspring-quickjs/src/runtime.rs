@@ -76,6 +76,9 @@ const STACK: usize = 1 << 20;
 /// context of each. Globals that the engine has by itself stay, whatever the options say: `performance`, `atob`,
 /// `btoa`, `queueMicrotask`, `DOMException`.
 ///
+/// Do not drop an engine of yours while a module of it awaits something, if you do not trust what it runs: QuickJS-ng 0.16 writes into freed
+/// memory then. Those that [`Runtime::new`] makes are safe from that, as their allocator waits.
+///
 /// ```
 /// use mainspring::EventLoop;
 /// use mainspring_quickjs::{Global, Options, Output};

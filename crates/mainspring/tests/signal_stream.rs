@@ -52,8 +52,10 @@ scenarios! {
     // spec: BX-1
     a_signal_is_received,
     // spec: BX-1, WK-1
+    #[cfg_attr(mainspring_tsan, ignore = "ThreadSanitizer puts signals off in threads that wait")]
     a_signal_wakes_a_loop_that_sleeps,
     // spec: BX-1
+    #[cfg_attr(mainspring_tsan, ignore = "ThreadSanitizer puts signals off in threads that wait")]
     bursts_are_coalesced_and_never_lost,
     // spec: BX-1
     two_streams_of_one_signal_are_told_both,

@@ -426,6 +426,7 @@ const MODES: [FastPathMode; 2] = [FastPathMode::Auto, FastPathMode::Disabled];
 
 // spec: SD-7
 #[test]
+#[cfg_attr(mainspring_tsan, ignore = "ThreadSanitizer puts signals off in threads that wait")]
 fn a_signal_can_shut_a_loop_down_gracefully() {
     for mode in MODES {
         for signal in [Signal::INT, Signal::TERM] {

@@ -141,13 +141,11 @@ unsafe impl Allocator for Counted {
     }
 
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
-        match count.checked_mul(size) {
-            // SAFETY: any size will do.
-            Some(bytes) if self.memory.may_add(bytes) => {
-                self.counted(unsafe { calloc(count, size) })
-            }
-            _ => std::ptr::null_mut(),
+        if !count.checked_mul(size).is_some_and(|bytes| self.memory.may_add(bytes)) {
+            return std::ptr::null_mut();
         }
+        // SAFETY: any size will do.
+        self.counted(unsafe { calloc(count, size) })
     }
 
     unsafe fn dealloc(&mut self, pointer: *mut u8) {

@@ -15,7 +15,11 @@ pub fn page(document: &Document, names: &[String]) -> String {
     for (run, suites) in runs(document) {
         let _ = write!(page, "\n* {}: {run}", suites.join(", "));
     }
-    let _ = write!(page, "\n\nCompared were, in the last of these runs: {}.", header::peers(&document.header));
+    let _ = write!(
+        page,
+        "\n\nCompared were, in the last of these runs: {}.",
+        header::peers(&document.header)
+    );
     page += "\n\nRatios are of costs, of a rate of its reciprocal: below 1 mainspring is better. The floor is the least code \
              that does the job, and not a peer.\n\n";
     page += "| workload | metric | mainspring | of the floor | of the best peer | which is | place |\n\

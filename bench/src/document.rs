@@ -231,7 +231,8 @@ impl Document {
                 machine: text(&entry["machine"])?,
                 repetitions: entry["repetitions"].as_u64()?,
                 headlines: texts(&entry["headlines"])?,
-                traded: pairs(&entry["traded"])?,
+                // A file of an earlier version has none.
+                traded: entry.get("traded").map_or(Some(Vec::new()), pairs)?,
                 growth: text(&entry["growth"]),
                 metrics: Vec::new(),
                 notes: texts(&entry["notes"])?,

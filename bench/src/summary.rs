@@ -35,7 +35,7 @@ pub struct Line<'a> {
     pub median: f64,
     /// The first one of the floors, if there are several.
     pub floor: Option<Beside<'a>>,
-    /// Of those that do not have it for what mainspring is better at.
+    /// Of those that are not better here for being worse elsewhere.
     pub best: Option<Beside<'a>>,
 }
 
@@ -86,10 +86,13 @@ fn line<'a>(workload: &'a Workload, metric: &'a Metric) -> Option<Line<'a>> {
         let (cost, other) =
             if metric.higher_is_better() { (theirs, median) } else { (median, theirs) };
         let ratio = (cost > 0.0 && other > 0.0).then(|| cost / other);
-        let overlaps = has_within(ours, theirs) && has_within(peer, median);
+        let overlaps = overlap(ours, median, peer, theirs);
         Beside { peer: &peer.peer, ratio, reached: cost <= other, overlaps }
     };
-    let others = of(Role::Other).filter(|(peer, _)| !pays(workload, metric, ours, peer));
+    let others = of(Role::Other).filter(|&(peer, theirs)| {
+        let is_better = is_worse(metric, median, theirs);
+        !(is_better && pays(workload, metric, ours, peer))
+    });
     let best = if metric.higher_is_better() {
         others.max_by(|one, other| one.1.total_cmp(&other.1))
     } else {
@@ -99,20 +102,31 @@ fn line<'a>(workload: &'a Workload, metric: &'a Metric) -> Option<Line<'a>> {
     Some(Line { workload, metric, ours, median, floor, best })
 }
 
+/// Whether the first value is worse than the second.
+fn is_worse(metric: &Metric, value: f64, other: f64) -> bool {
+    if metric.higher_is_better() { value < other } else { value > other }
+}
+
+/// Whether each median is among the other's samples.
+fn overlap(ours: &Samples, median: f64, peer: &Samples, theirs: f64) -> bool {
+    has_within(ours, theirs) && has_within(peer, median)
+}
+
 /// Whether a value is between the least and the greatest sample.
 fn has_within(samples: &Samples, value: f64) -> bool {
     samples.spread().is_some_and(|(low, high)| low <= value && value <= high)
 }
 
-/// Whether a peer is worse at what this metric may be had for.
+/// Whether a peer is worse at what this metric may be had for, by more than runs differ.
 fn pays(workload: &Workload, metric: &Metric, ours: &Samples, peer: &Samples) -> bool {
     workload.traded_for(&metric.name).any(|other| {
-        let median = |name: &str| other.peers.iter().find(|peer| peer.peer == name)?.median();
-        let (ours, theirs) = (median(&ours.peer), median(&peer.peer));
-        let is_worse = |(ours, theirs)| {
-            if other.higher_is_better() { theirs < ours } else { theirs > ours }
+        let of = |name: &str| {
+            let samples = other.peers.iter().find(|peer| peer.peer == name)?;
+            Some((samples, samples.median()?))
         };
-        ours.zip(theirs).is_some_and(is_worse)
+        of(&ours.peer).zip(of(&peer.peer)).is_some_and(|((ours, median), (peer, theirs))| {
+            is_worse(other, theirs, median) && !overlap(ours, median, peer, theirs)
+        })
     })
 }
 
@@ -176,7 +190,8 @@ pub fn print(document: &Document) {
             line.best.as_ref().map_or("–", |best| best.peer),
         );
     }
-    println!("\n  {}; {} that have one", places(&lines), near(&lines).unwrap_or_default());
+    let near = near(&lines).map_or(String::new(), |near| format!("; {near} that have one"));
+    println!("\n  {}{near}", places(&lines));
 }
 
 /// How often mainspring is where.
@@ -266,8 +281,19 @@ mod tests {
         };
         let is = |peer: &str, place| Some((peer.to_owned(), place));
         assert_eq!(best(&[]), [is("tokio", Place::Behind), is("smol", Place::Behind)]);
-        // What is left is not later, and needs more; and does not need more, and is later.
-        assert_eq!(best(&[[cpu, late]]), [is("smol", Place::First), is("tokio", Place::First)]);
+        // mio is worse at both, so that it has nothing for it; the others have.
+        assert_eq!(best(&[[cpu, late]]), [is("mio", Place::First), is("mio", Place::First)]);
+    }
+
+    #[test]
+    fn who_is_hardly_later_is_compared_with() {
+        let (cpu, late) = ("CPU time, µs per timer", "late, p99, µs");
+        let mut measured = workload("a workload", cpu, &[("mainspring", 2.0), ("tokio", 1.0)]);
+        let figures = [("mainspring", 100.0), ("tokio", 110.0)];
+        measured.metrics.extend(workload("", late, &figures).metrics);
+        measured.traded.push([cpu, late].map(str::to_owned));
+        let document = document(vec![measured]);
+        assert_eq!(lines(&document)[0].place(), Some(Place::Behind));
     }
 
     #[test]

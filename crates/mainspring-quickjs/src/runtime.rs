@@ -77,7 +77,7 @@ const STACK: usize = 1 << 20;
 /// `btoa`, `queueMicrotask`, `DOMException`.
 ///
 /// Do not drop an engine of yours while a module of it awaits something, if you do not trust what it runs: QuickJS-ng 0.16 writes into freed
-/// memory then. Those that [`Runtime::new`] makes are safe from that, as their allocator waits.
+/// memory then. Those that [`Runtime::new`] makes are safe from that, for the context that they make, as their allocator waits.
 ///
 /// ```
 /// use mainspring::EventLoop;
@@ -182,7 +182,8 @@ impl Runtime {
         self.layer.host()
     }
 
-    /// The context of the engine.
+    /// The context of the engine. A clone of it keeps the engine, whose memory only grows once this `Runtime` was dropped:
+    /// drop clones first.
     ///
     /// ```
     /// # let event_loop = mainspring::EventLoop::new()?;

@@ -82,12 +82,12 @@ impl Interest {
         Self(self.0 & other.0)
     }
 
-    /// Neither edge-triggered nor one-shot.
     /// This, if the condition holds.
     pub(crate) const fn when(self, condition: bool) -> Self {
         if condition { self } else { Self::NONE }
     }
 
+    /// Neither edge-triggered nor one-shot.
     pub(crate) const fn is_level(self) -> bool {
         self.mode().0 == 0
     }

@@ -150,6 +150,7 @@ impl Steps {
             3 => Step::All,
             _ => return None,
         };
+        debug_assert!(step as u8 == self.0 & self.0.wrapping_neg());
         Some((step, Self(self.0 & (self.0 - 1))))
     }
 }

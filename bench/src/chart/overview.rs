@@ -21,8 +21,10 @@ const LABEL: usize = 62;
 
 /// `None` if nothing can be compared.
 pub fn draw(document: &Document) -> Option<String> {
-    let mut lines = summary::lines(document);
-    lines.retain(|line| ratio(line.floor.as_ref()).or(ratio(line.best.as_ref())).is_some());
+    let all = summary::lines(document);
+    let has_ratio =
+        |line: &&Line| ratio(line.floor.as_ref()).or(ratio(line.best.as_ref())).is_some();
+    let lines: Vec<_> = all.iter().filter(has_ratio).collect();
     let ratios =
         lines.iter().flat_map(|line| [ratio(line.floor.as_ref()), ratio(line.best.as_ref())]);
     let (low, high) = ratios
@@ -36,7 +38,7 @@ pub fn draw(document: &Document) -> Option<String> {
     let bottom = TOP + lines.len() as f64 * ROW + suites as f64 * GAP;
 
     let mut canvas = Canvas::new();
-    heading(&mut canvas, &lines);
+    heading(&mut canvas, &all);
     let one = scale.at(1.0);
     canvas.rectangle(LEFT, TOP - 8.0, one - LEFT, bottom - TOP + 8.0, "tint");
     for tick in scale.ticks() {

@@ -68,6 +68,16 @@ impl Blocker {
         stall
     }
 
+    /// Returns when one of this phase was reported. On a machine with a load others may stall, too.
+    fn block_in(&self, phase: Phase) -> Stall {
+        loop {
+            let stall = self.block();
+            if stall.phase == phase {
+                return stall;
+            }
+        }
+    }
+
     fn callback(&self) -> impl FnOnce(&Cx) + Send + 'static {
         let blocker = self.clone();
         move |_| _ = blocker.block()
@@ -86,7 +96,8 @@ impl Blocker {
     }
 }
 
-const THRESHOLD: Duration = Duration::from_millis(5);
+/// More than a machine with a load usually takes a processor away for.
+const THRESHOLD: Duration = Duration::from_millis(25);
 
 fn watched(builder: Builder) -> (Builder, Blocker) {
     watched_at(builder, THRESHOLD)
@@ -423,11 +434,13 @@ fn a_stall_of_a_callback_without_a_place_has_none_of_another(variant: Variant) {
     let (builder, blocker) = watched(variant.builder());
     let inner = blocker.clone();
     let calls = Cell::new(0);
+    let stalled = Rc::new(Cell::new(None));
+    let found = Rc::clone(&stalled);
     let event_loop = builder
         .on_check(move |_| {
             calls.set(calls.get() + 1);
             if calls.get() == 2 {
-                inner.block();
+                found.set(Some(inner.block_in(Phase::Hook)));
             }
         })
         .build()
@@ -441,8 +454,8 @@ fn a_stall_of_a_callback_without_a_place_has_none_of_another(variant: Variant) {
         kind.queue(event_loop.cx(), |_| ());
     }
     event_loop.turn(Duration::ZERO).unwrap();
-    let stall = blocker.all()[0];
-    assert_eq!((stall.phase, stall.place), (Phase::Hook, None), "{stall:?}");
+    let stall = stalled.take().unwrap();
+    assert_eq!(stall.place, None, "{stall:?}");
 
     // A promise's handler is no callback of a timer or a task.
     let (promise, resolver) = mainspring::Promise::with_resolvers(&event_loop.handle());
@@ -516,11 +529,14 @@ fn a_stall_between_callbacks_is_reported_and_is_of_none_of_them(variant: Variant
 fn a_stall_in_a_hook_is_one_of_the_embedder(variant: Variant) {
     for hook in Hook::ALL {
         let (builder, blocker) = watched(variant.builder());
-        let inner = blocker.clone();
+        let stalled = Rc::new(Cell::new(None));
+        let found = Rc::clone(&stalled);
         let mut is_first = true;
         let builder = hook.set(builder, move |cx| {
             if std::mem::replace(&mut is_first, false) {
-                inner.block();
+                // That of a panic is called in the phase of the callback.
+                let phase = if hook == Hook::Uncaught { Phase::External } else { Phase::Hook };
+                found.set(Some(blocker.block_in(phase)));
                 cx.close();
             }
         });
@@ -530,12 +546,8 @@ fn a_stall_in_a_hook_is_one_of_the_embedder(variant: Variant) {
             Hook::BeforeExit => event_loop.run_until_idle().unwrap(),
             _ => event_loop.run().unwrap(),
         }
-        let stall = blocker.all()[0];
-        // That of a panic is called in the phase of the callback.
-        if hook != Hook::Uncaught {
-            assert_eq!(stall.phase, Phase::Hook, "{hook:?}: {stall:?}");
-            assert_eq!(stall.place, None, "{hook:?}: {stall:?}");
-        }
+        let stall = stalled.take().unwrap();
+        assert_eq!(stall.place, None, "{hook:?}: {stall:?}");
     }
     // The condition is one, too.
     let (builder, blocker) = watched(variant.builder());
